@@ -7,7 +7,8 @@ groups, learning rate of each step, clipping, precision. litebert runs `TrainSte
 transformers runs in a plain PyTorch loop. First the losses and gradients of the first batch are compared in fp32. The
 two take turns step by step in one process, so that other load slows both down alike; seconds are processor time. Making
 the batches and evaluations is not counted for either side. `--trainer` then runs `transformers.Trainer` on the same
-batches, with the same optimizer and learning rates. Needs `pip install transformers accelerate`.
+batches, with the same optimizer and learning rates, after the two sides; its seconds include its setup. Needs
+`pip install transformers accelerate`.
 """
 
 import argparse

@@ -72,6 +72,16 @@ def test_recipe_has_description_cost_and_expected_result(command, name):
     assert recipe.to_text().startswith(f"{name}\n  about     ")
 
 
+def test_the_two_forms_of_the_quickstart_read_the_same_examples_for_the_same_time():
+    classic, modern = (load_recipe(name, command="pretrain").settings for name in ("quickstart", "modern-quickstart"))
+    of_model = {"model", "train"}
+    assert {name: classic[name] for name in classic if name not in of_model} == {
+        name: modern[name] for name in modern if name not in of_model
+    }
+    assert classic["train"]["duration"] == modern["train"]["duration"]
+    assert all(classic["model"][size] == modern["model"][size] for size in ("num_hidden_layers", "hidden_size"))
+
+
 def test_second_part_of_a_night_is_night_without_sharing_at_half_of_the_rates():
     first, second = (load_recipe(name, command="pretrain").settings for name in ("night", "night-unshared"))
     assert second["model"] == {**first["model"], "num_hidden_groups": preset("modern-tiny").num_hidden_layers}

@@ -9,6 +9,7 @@ from litebert.commands.quickstart.quickstart import QuickstartResult, quickstart
 from litebert.commands.quickstart.quickstart_settings import QuickstartRun
 from litebert.errors import ConfigError, DataError
 from litebert.inference.predictor import Predictor
+from litebert.model.io.model_directory import load_model
 from litebert.tokenization.tokenizer import Tokenizer
 from support.data.texts import write_documents
 from support.runs.callbacks import At
@@ -65,6 +66,10 @@ def test_quickstart_trains_a_model_and_reports_its_scores(text, tmp_path):
     shown = result.to_text()
     assert f"{result.pretrained_accuracy:.1%}" in shown
     assert str(result.model) in shown
+    config = load_model(result.model).config
+    assert (config.position_embedding, config.norm_first, config.gated_feed_forward) == ("rotary", True, True)
+    assert "recipe modern-quickstart" in shown
+    assert "trust_remote_code" in shown
     assert "the best evaluation on these paragraphs: slightly optimistic" in shown
 
     before = (out / "pretrain" / "metrics.jsonl").read_bytes()

@@ -68,11 +68,15 @@ class Outcome:
     train_losses: tuple[float, ...]
     """Of each logged step, in order."""
     steps: int
+    skipped_steps: int
+    """Steps without an update."""
     hidden_size: int
 
 
 def remarks(run: FinetuneRun, data: RunData, outcome: Outcome) -> tuple[str, ...]:
     """Sentences about a model that has collapsed, did not learn, or is no better than a baseline; usually none."""
+    if outcome.skipped_steps == outcome.steps > 0:
+        return ("no step had a finite loss and gradient, so no weight changed: check the scores and the precision",)
     failure = _failure(run, data, outcome)
     causes = f"{failure}. Likely causes: {'; '.join(_causes(run, data, outcome))}" if failure else ""
     return tuple(sentence for sentence in (causes, _not_better(data, outcome)) if sentence)

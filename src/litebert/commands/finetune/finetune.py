@@ -181,6 +181,7 @@ def _finish(
         baselines=baselines,
         train_losses=losses.values if losses else (),
         steps=trained.steps,
+        skipped_steps=trained.skipped_steps,
         hidden_size=spec_of(pipeline.model).config.hidden_size,
     )
     result = FinetuneResult(

@@ -36,8 +36,8 @@ logger = logging.getLogger(__name__)
 
 RECIPE = "modern-quickstart"
 BLOCK_NOTE = (
-    f"recipe {RECIPE}: not ALBERT's own block but the modern one, which learns more in the same time; transformers "
-    "loads it with trust_remote_code=True (for ALBERT's block: litebert pretrain quickstart)"
+    "not ALBERT's own block but the modern one, which learns more in as many steps; transformers loads it with "
+    "trust_remote_code=True (for ALBERT's block: litebert pretrain quickstart --corpus CORPUS --out RUN)"
 )
 RESERVED_SHARE, MIN_PRETRAIN_SHARE = 0.2, 0.5
 """Shares of the time: reserved for the stages after pretraining; minimum for pretraining."""
@@ -73,6 +73,8 @@ class QuickstartResult(Result):
     """Of a logistic regression of tf-idf features; None without scikit-learn."""
     labels: tuple[str, ...]
     dev_rows: int
+    recipe: str = "quickstart"
+    """That of pretraining; results of earlier versions do not name it."""
 
     def to_text(self) -> str:
         """A report of several lines."""
@@ -97,7 +99,7 @@ class QuickstartResult(Result):
             "  (of the fine-tuned models the best evaluation on these paragraphs: slightly optimistic)",
             "",
             f"model  {self.model}",
-            f"       {BLOCK_NOTE}",
+            *([f"       recipe {RECIPE}: {BLOCK_NOTE}"] if self.recipe == RECIPE else []),
             f"curve  {self.curve}",
         ]
         return "\n".join(lines)
@@ -201,6 +203,7 @@ def _result(
     majority, *linear = (scores["accuracy"] for scores in tuned.baselines.values())
     return QuickstartResult(
         model=pretrained.model,
+        recipe=RECIPE,
         curve=curve,
         start=pretrained.start,
         end=pretrained.end,
