@@ -163,8 +163,8 @@ class FinetuneRun(Settings):
     encoder, whose pretraining was too short to find such heads; a large one has them. Rows of one text are an
     error, or, with `if_pairs`, train the model without fitted heads."""
     duplicate_token_logit: float = Field(default=8.0, gt=0)
-    """Attention logit that `fit_duplicate_token_heads` gives equal tokens; a larger one makes the attention sharper. Read
-    only where heads are fitted, so that a recipe has one that fits its task."""
+    """Attention logit that `fit_duplicate_token_heads` gives equal tokens; a larger one makes the attention sharper.
+    Read only where heads are fitted, so that a recipe has the one of its task."""
     microbatch_size: int = Field(default=32, gt=0)
     """Examples in one forward and backward pass; fewer need less memory and give the same gradient."""
     compute: Compute = Compute()
