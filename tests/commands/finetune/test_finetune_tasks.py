@@ -33,6 +33,7 @@ OF_SIZE = ("batch_size", "microbatch_size", "max_length", "hidden_dropout_prob",
 OF_SIZE += ("train.learning_rate", "train.bias_correction", "train.duration", "train.schedule", "train.warmup")
 OF_SIZE += ("train.evaluate_every", "train.checkpoint_every", "train.optimizer", "train.muon_learning_rate")
 OF_SIZE += ("standardize_scores",)  # the paper's recipe trains on the scores as they are
+OF_SIZE += ("duplicate_token_logit",)  # read only where heads are fitted, which large models do not need
 """Settings that a recipe chooses for the size of the model and for its cost."""
 DIRECT = {"intermediate": None, "intermediate_settings": ()}
 
