@@ -56,7 +56,6 @@ class Side:
     step: Callable[[PretrainBatch, float], None]
     mlm_logits: Callable[[PretrainBatch], Tensor]
     """[P, V], at the masked positions."""
-    optimizer: torch.optim.Optimizer
 
 
 def main() -> None:
@@ -125,17 +124,13 @@ def litebert_side(weights: Path, settings: TrainSettings) -> Side:
     def step(batch: PretrainBatch, learning_rate: float) -> None:
         trained.update([batch], objective.counts(batch), learning_rate=learning_rate, seed=0)
 
-    return Side("litebert", model, step, lambda batch: pretraining_output(model, batch).mlm_logits, optimizer)
+    return Side("litebert", model, step, lambda batch: pretraining_output(model, batch).mlm_logits)
 
 
 def transformers_side(weights: Path, settings: TrainSettings) -> Side:
     """`AlbertForPreTraining` in a plain PyTorch loop, with the groups of weight decay of litebert."""
     model = who.load_theirs(weights, "sdpa")
-    named = list(model.named_parameters())
-    decayed = [each for name, each in named if not any(word in name.lower() for word in ("norm", "bias"))]
-    others = [each for name, each in named if any(word in name.lower() for word in ("norm", "bias"))]
-    groups = [{"params": decayed, "weight_decay": settings.weight_decay}, {"params": others, "weight_decay": 0.0}]
-    optimizer = torch.optim.AdamW(groups, betas=settings.betas, eps=settings.eps)
+    optimizer = their_optimizer(model, settings)
 
     def step(batch: PretrainBatch, learning_rate: float) -> None:
         for group in optimizer.param_groups:
@@ -151,7 +146,16 @@ def transformers_side(weights: Path, settings: TrainSettings) -> Side:
         output = model(batch.input_ids, batch.attention_mask, batch.token_type_ids)
         return output.prediction_logits.flatten(0, 1)[batch.masked_positions]
 
-    return Side("transformers", model, step, mlm_logits, optimizer)
+    return Side("transformers", model, step, mlm_logits)
+
+
+def their_optimizer(model: nn.Module, settings: TrainSettings) -> torch.optim.Optimizer:
+    """AdamW with the groups of weight decay of litebert."""
+    named = list(model.named_parameters())
+    decayed = [each for name, each in named if not any(word in name.lower() for word in ("norm", "bias"))]
+    others = [each for name, each in named if any(word in name.lower() for word in ("norm", "bias"))]
+    groups = [{"params": decayed, "weight_decay": settings.weight_decay}, {"params": others, "weight_decay": 0.0}]
+    return torch.optim.AdamW(groups, betas=settings.betas, eps=settings.eps)
 
 
 def our_loss(model: nn.Module, batch: PretrainBatch) -> Tensor:
@@ -215,7 +219,7 @@ def run_trainer(
     side.model.train()
     seconds = trainer_seconds(
         side.model,
-        side.optimizer,
+        their_optimizer(side.model, settings),
         [train.microbatches(number)[0] for number in range(schedule.total_steps or 0)],
         learning_rate=lambda step: schedule.learning_rate(TrainingProgress(step=step)),
         max_grad_norm=settings.max_grad_norm or float("inf"),

@@ -146,11 +146,20 @@ def our_loss(model: nn.Module, batch: PretrainBatch) -> Tensor:
     )
 
 
-def their_loss(model: nn.Module, batch: PretrainBatch) -> Tensor:
+def their_arguments(batch: PretrainBatch) -> dict[str, Tensor]:
+    """The arguments of `AlbertForPreTraining`."""
     labels = torch.full_like(batch.input_ids, NO_LABEL).flatten()
     labels[batch.masked_positions] = batch.labels
-    labels = labels.view_as(batch.input_ids)
-    return model(*_inputs(batch), labels=labels, sentence_order_label=batch.sentence_pair_labels).loss
+    names = ("input_ids", "attention_mask", "token_type_ids")
+    return {
+        **dict(zip(names, _inputs(batch), strict=True)),
+        "labels": labels.view_as(batch.input_ids),
+        "sentence_order_label": batch.sentence_pair_labels,
+    }
+
+
+def their_loss(model: nn.Module, batch: PretrainBatch) -> Tensor:
+    return model(**their_arguments(batch)).loss
 
 
 def _inputs(batch: PretrainBatch) -> tuple[Tensor, Tensor, Tensor]:

@@ -12,15 +12,15 @@ import torch
 from torch import Tensor
 from torch.utils.data import IterableDataset
 
+from libraries.speed_contestants import their_arguments
 from litebert.corpus.sampling.pretrain_batches import PretrainBatch
-from litebert.model.losses import NO_LABEL
 
 
 class Batches(IterableDataset[dict[str, Tensor]]):
     """Batches as the arguments of `AlbertForPreTraining`, made before the clock starts."""
 
     def __init__(self, batches: Sequence[PretrainBatch]) -> None:
-        self._arguments = [_arguments_of(batch) for batch in batches]
+        self._arguments = [their_arguments(batch) for batch in batches]
 
     def __iter__(self) -> Iterator[dict[str, Tensor]]:
         yield from self._arguments
@@ -63,15 +63,3 @@ def trainer_seconds(
         start = time.process_time()
         trainer.train()
         return time.process_time() - start
-
-
-def _arguments_of(batch: PretrainBatch) -> dict[str, Tensor]:
-    labels = torch.full_like(batch.input_ids, NO_LABEL).flatten()
-    labels[batch.masked_positions] = batch.labels
-    return {
-        "input_ids": batch.input_ids,
-        "attention_mask": batch.attention_mask,
-        "token_type_ids": batch.token_type_ids,
-        "labels": labels.view_as(batch.input_ids),
-        "sentence_order_label": batch.sentence_pair_labels,
-    }

@@ -136,7 +136,9 @@ def test_routes_of_embeddings_read_as_many_tokens_as_the_model_has_positions(sho
     assert (vector.headers["x-compute-tokens"], openai["usage"]["prompt_tokens"]) == (str(tokens), tokens)
     too_long = short_served.ask("/embed", {"inputs": "good " * 100})
     assert (too_long.status_code, "the limit is 96" in too_long.json()["error"]) == (413, True)
-    assert 'or set "truncate"' in too_long.text.replace("\\", "")
+    assert 'or set "truncate"' in too_long.json()["error"]
+    body = {"source_sentence": "good " * 100, "sentences": ["good"]}
+    assert 'or set "truncate"' in short_served.ask("/similarity", {"inputs": body}).json()["error"]
     openai = short_served.ask("/v1/embeddings", {"input": "good " * 100, "model": "classifier"})
     assert (openai.status_code, "truncate" in openai.text) == (413, False), "a field that the route does not have"
 
@@ -145,6 +147,7 @@ def test_predict_reads_as_many_tokens_as_the_fine_tuning(short, short_served):
     text = "good " * 10
     refused = short_served.ask("/predict", {"inputs": text})
     assert (refused.status_code, "the limit is 16" in refused.json()["error"]) == (413, True)
+    assert 'or set "truncate"' in refused.json()["error"]
     truncated = short_served.ask("/predict", {"inputs": text, "truncate": True})
     (offline,) = Predictor.load(short).classify([text])
     assert {each["label"]: each["score"] for each in truncated.json()} == close_to(offline.probabilities)

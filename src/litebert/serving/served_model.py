@@ -46,26 +46,29 @@ class ServedModel:
         inputs: Sequence[OperationInput],
         *,
         truncate: bool | None = None,
+        can_truncate: bool = True,
         headers: Any,
     ) -> list[Any]:
         """The result for each input; writes tokens and times in milliseconds into `headers`.
 
-        `truncate` is None if requests have no such field; then too long texts are refused without advice to set it.
+        `can_truncate`: whether requests of the route have a field `truncate`, which the error for a long text advises.
 
         Raises TooLargeError for an input with too many tokens, OverloadedError for a full queue.
         """
         self.check_capacity()
         self._requests += 1
+        can_truncate = can_truncate and not operation.reads_windows and operation.method != "fill_masks"
+        advice = ', or set "truncate"' if can_truncate else ""
         try:
-            return await self._answer(operation, inputs, truncate, headers)
+            return await self._answer(operation, inputs, bool(truncate), advice, headers)
         finally:
             self._requests -= 1
 
     async def _answer(
-        self, operation: Operation, inputs: Sequence[OperationInput], truncate: bool | None, headers: Any
+        self, operation: Operation, inputs: Sequence[OperationInput], truncate: bool, advice: str, headers: Any
     ) -> list[Any]:
         started = time.monotonic()
-        tokens = await self._in_thread_if_long(inputs, lambda: self._count_tokens(operation, inputs, truncate))
+        tokens = await self._in_thread_if_long(inputs, lambda: self._count_tokens(operation, inputs, truncate, advice))
         tokenized = time.monotonic()
         examples = [(each.example, count) for each, count in zip(inputs, tokens, strict=True)]
         entries = await self._batcher.submit(operation, examples)
@@ -89,13 +92,13 @@ class ServedModel:
         characters = sum(len(text) for each in inputs for sequence in each.sequences for text in sequence)
         return await asyncio.to_thread(call) if characters > INLINE_CHARACTERS else call()
 
-    def _count_tokens(self, operation: Operation, inputs: Sequence[OperationInput], truncate: bool | None) -> list[int]:
+    def _count_tokens(
+        self, operation: Operation, inputs: Sequence[OperationInput], truncate: bool, advice: str
+    ) -> list[int]:
         """Tokens that the model reads of each input; TooLargeError for one beyond the limit."""
         sequences = [sequence for each in inputs for sequence in each.sequences]
         counts = iter(map(len, self.loaded.tokenizer.encode_batch([text for texts in sequences for text in texts])))
         limit = self._max_tokens(operation)
-        can_truncate = truncate is not None and not operation.reads_windows and operation.method != "fill_masks"
-        advice = ', or set "truncate"' if can_truncate else ""
         totals = []
         for each in inputs:
             lengths = [sum(next(counts) for _ in texts) + len(texts) + 1 for texts in each.sequences]

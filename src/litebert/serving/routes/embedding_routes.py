@@ -21,7 +21,7 @@ async def embed(body: schemas.EmbedRequest, state: State, response: Response) ->
     model = state.models.find(body.model, "/embed")
     texts = _texts(body.inputs, model)
     options = {"pooling": body.pooling, "normalize": body.normalize, "dimensions": body.dimensions}
-    vectors = await _vectors(model, texts, response, truncate=bool(body.truncate), **options)
+    vectors = await _vectors(model, texts, response, truncate=body.truncate, **options)
     return [vector.tolist() for vector in vectors]
 
 
@@ -30,7 +30,7 @@ async def similarity(body: schemas.SimilarityRequest, state: State, response: Re
     """The cosine of the source sentence and each other sentence."""
     model = state.models.find(body.model, "/similarity")
     texts = [body.inputs.source_sentence, *body.inputs.sentences]
-    truncate = bool(body.truncate or (body.parameters is not None and body.parameters.truncate))
+    truncate = body.truncate or (body.parameters is not None and body.parameters.truncate)
     source, *others = await _vectors(model, texts, response, truncate=truncate)
     return [float(source @ other) for other in others]
 
@@ -42,7 +42,7 @@ async def openai_embeddings(
     """The vector of each text, for the OpenAI client."""
     model = state.models.find(body.model, "/v1/embeddings")
     texts = _texts(body.input, model)
-    vectors = await _vectors(model, texts, response, dimensions=body.dimensions)
+    vectors = await _vectors(model, texts, response, can_truncate=False, dimensions=body.dimensions)
     tokens = int(response.headers["x-compute-tokens"])
     return schemas.OpenAIEmbeddings(
         data=[
@@ -77,14 +77,21 @@ def _text(text_or_ids: str | list[int], tokenizer: Any) -> str:
 
 
 async def _vectors(
-    model: ServedModel, texts: list[str], response: Response, *, truncate: bool | None = None, **options: Any
+    model: ServedModel,
+    texts: list[str],
+    response: Response,
+    *,
+    truncate: bool | None = None,
+    can_truncate: bool = True,
+    **options: Any,
 ) -> list[np.ndarray]:
     width = model.loaded.embedding_size
     if (options.get("dimensions") or 0) > width:
         raise RequestError(f"dimensions: {options['dimensions']}, the vectors of the model have {width}")
     operation = Operation("embed", tuple(sorted(options.items())))
     inputs = [OperationInput(text, [(text,)]) for text in texts]
-    return await model.answer(operation, inputs, truncate=truncate, headers=response.headers)
+    headers = response.headers
+    return await model.answer(operation, inputs, truncate=truncate, can_truncate=can_truncate, headers=headers)
 
 
 def _encoded(vector: np.ndarray, encoding: str) -> list[float] | str:

@@ -32,8 +32,7 @@ async def predict(
     texts = [_text_or_pair(each) for each in (body.inputs if is_batch else [body.inputs])]
     inputs = [OperationInput(each, [(each,) if isinstance(each, str) else each]) for each in texts]
     scorer = _scorer(model)
-    truncate = bool(body.truncate)
-    results = await model.answer(Operation(scorer.method), inputs, truncate=truncate, headers=response.headers)
+    results = await model.answer(Operation(scorer.method), inputs, truncate=body.truncate, headers=response.headers)
     raw = scorer.raw_score if body.raw_scores else None
     scores = [_scores(each, model.loaded.labels, raw) for each in results]
     return scores if is_batch else scores[0]
@@ -45,8 +44,7 @@ async def rerank(body: schemas.RerankRequest, state: State, response: Response) 
     model = state.models.find(body.model, "/rerank")
     inputs = [OperationInput((body.query, text), [(body.query, text)]) for text in body.texts]
     scorer = _scorer(model)
-    truncate = bool(body.truncate)
-    results = await model.answer(Operation(scorer.method), inputs, truncate=truncate, headers=response.headers)
+    results = await model.answer(Operation(scorer.method), inputs, truncate=body.truncate, headers=response.headers)
     relevant = model.loaded.labels[-1]
     scores = [each if isinstance(each, float) else each.probabilities[relevant] for each in results]
     if body.raw_scores:
@@ -67,7 +65,7 @@ async def multiple_choice(
     sequences = [(body.text, body.question or "", option) for option in body.options]
     inputs = [OperationInput((body.text, body.question, tuple(body.options)), sequences)]
     operation = Operation("multiple_choice", num_options=len(body.options))
-    (choice,) = await model.answer(operation, inputs, truncate=bool(body.truncate), headers=response.headers)
+    (choice,) = await model.answer(operation, inputs, truncate=body.truncate, headers=response.headers)
     return schemas.ChoiceResponse(
         index=choice.index,
         letter=choice.letter,
