@@ -211,6 +211,10 @@ def test_token_classification_gives_entities_as_spans_of_the_text(application):
     assert [(word["start"], word["end"]) for word in same["words"]] == [(0, 3), (4, 8)]
 
 
+def test_words_in_a_text_keep_their_combining_marks():
+    assert [word.text for word in words_in("राम, दिल्ली में।")] == ["राम", ",", "दिल्ली", "में", "।"]
+
+
 def test_tokenize_gives_ids_and_positions(application, tiny_tokenizer):
     (tokens,) = application.ask("/tokenize", {"inputs": "the film"}).json()
     assert [token["id"] for token in tokens] == tiny_tokenizer.encode_pair("the film").input_ids

@@ -1,8 +1,12 @@
 """Words without the signs around them, in any script."""
 
+import re
+import sys
+import unicodedata
+
 import pytest
 
-from litebert.tokenization.letters import letters_with_marks, without_signs
+from litebert.tokenization.letters import MARKS, WORD, letters_with_marks, without_signs
 
 
 @pytest.mark.parametrize(
@@ -33,3 +37,24 @@ def test_letters_with_marks_keeps_marks_with_the_letter_before_them():
     assert letters_with_marks("हिन्दी") == ["हि", "न्", "दी"]
     assert letters_with_marks("ガa") == ["ガ", "a"]
     assert letters_with_marks("") == []
+
+
+def test_marks_are_those_of_unicode_and_the_joiners():
+    characters = [chr(code) for code in range(sys.maxunicode + 1)]
+    found = re.findall(f"[{MARKS}]", "".join(characters))
+    marks = [each for each in characters if unicodedata.category(each).startswith("M")]
+    assert set(found) == {*marks, "\u200c", "\u200d"}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("हिन्दी भाषा।", ["हिन्दी", "भाषा"]),
+        ("l'e\u0301te\u0301 2024", ["l", "e\u0301te\u0301", "2024"]),
+        ("می\u200cخواهم", ["می\u200cخواهم"]),
+        ("\u0301 a", ["a"]),
+        ("… !", []),
+    ],
+)
+def test_word_matches_letters_with_their_marks(text, words):
+    assert re.findall(WORD, text) == words

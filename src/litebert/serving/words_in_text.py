@@ -3,12 +3,14 @@
 import re
 from dataclasses import dataclass
 
-_WORD = re.compile(r"\w+|[^\w\s]")
+from litebert.tokenization.letters import WORD
+
+_WORD = re.compile(rf"{WORD}|[^\w\s]")
 
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A run of letters and digits, or one other sign."""
+    """A run of letters and digits with their combining marks, or one other sign."""
 
     text: str
     start: int

@@ -1,3 +1,5 @@
+import unicodedata
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -104,6 +106,7 @@ def test_signature_estimates_the_jaccard_index():
         ("One two, three!", "one  TWO\nthree"),
         ("今天天气很好我们去公园吧", "今天天气很好，我们去公园吧。"),
         ("สวัสดีครับ", "สวัสดีครับ!"),
+        ("हिन्दी में लिखा", "हिन्दी  में, लिखा।"),
     ],
 )
 def test_signature_ignores_case_spaces_and_punctuation(first, second):
@@ -114,6 +117,13 @@ def test_signature_ignores_case_spaces_and_punctuation(first, second):
 def test_signature_of_scripts_without_spaces_uses_characters(script):
     share = np.mean(signature(script) == signature(script[:-1] + "x"))
     assert 0.6 < share < 1
+
+
+@pytest.mark.parametrize(("first", "second"), [("दिन", "दीन"), ("ไม่", "ไม"), ("résumé", "resume")])
+def test_signature_reads_combining_marks(first, second):
+    for form in ("NFC", "NFD"):
+        one, other = (signature(unicodedata.normalize(form, word)) for word in (first, second))
+        assert not np.array_equal(one, other)
 
 
 def test_signature_of_short_texts_is_equal_only_for_equal_texts():

@@ -21,6 +21,7 @@ from litebert.corpus.format.shards import Split
 from litebert.corpus.ngram_hashes import ngram_hashes
 from litebert.corpus.readers.documents import Document
 from litebert.parallel_map import run_in_order
+from litebert.tokenization.letters import MARKS
 
 HASHES = 128
 """Numbers of a signature: the standard deviation of the estimate is 0.035 at a Jaccard index of 0.8."""
@@ -31,7 +32,8 @@ BLOCK_SHINGLES = 2**12
 """Shingles hashed at a time, so that the numbers fit into the cache."""
 UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 """Characters written without spaces: Thai, Lao, Burmese, Khmer, Han and kana."""
-UNIT = re.compile(rf"[^\W_{UNSPACED}]+|(?=\w)[{UNSPACED}]")
+UNIT = re.compile(rf"(?:[^\W_{UNSPACED}]++[{MARKS}]*+)+|(?=\w)[{UNSPACED}][{MARKS}]*+")
+"""A word, or one character of such a script, with the combining marks of its letters."""
 FACTORS = np.frombuffer(hashlib.shake_128(b"litebert near duplicates").digest(8 * HASHES), dtype="<u8") | np.uint64(1)
 """One odd multiplier for each hash function, the same on every machine."""
 
