@@ -7,8 +7,10 @@ The settings change the preset: `--model modern-tiny num_hidden_layers=4 hidden_
 
 Each part is run forward and backward by itself, on the shapes that it has in the step, in bf16; the whole step is timed
 too, so that what no part accounts for shows. The floor of a part is its products at the rate of a square product, plus
-what it keeps for the backward pass, written once and read once at the bandwidth of a copy. With a corpus the step is
-also run by the trainer, on real text, and what is not forward and backward is told.
+what it keeps for the backward pass, written once and read once at the bandwidth of a copy. "Products alone" are the
+same products one by one, in the shapes that they have in the part: the share of the peak that they reach is the largest
+that a step with torch's products could have. With a corpus the step is also run by the trainer, on real text, and what
+is not forward and backward is told.
 """
 
 import argparse
@@ -21,6 +23,7 @@ from pathlib import Path
 import speed_timing as timing
 import torch
 from libraries import speed_contestants as who
+from libraries.product_times import product_seconds
 from torch import Tensor
 from torch.nn.utils import clip_grads_with_norm_, get_total_norm
 from torch.utils.flop_counter import FlopCounterMode
@@ -56,6 +59,8 @@ class Part:
     flops: float = 0.0
     kept_bytes: float = 0.0
     """Tensors that the forward pass leaves for the backward pass, parameters left out."""
+    product_seconds: float = 0.0
+    """Its matrix products by themselves."""
 
 
 def main() -> None:
@@ -141,8 +146,8 @@ def measured_part(name: str, function: Callable[[Tensor], Tensor], inputs: Tenso
         del output
     with FlopCounterMode(display=False) as counter:
         run()
-    taken = timing.median_seconds(run, CPU, seconds=seconds)
-    return Part(name, times * taken, times * counter.get_total_flops(), times * sum(kept.values()))
+    taken, products = timing.median_seconds(run, CPU, seconds=seconds), product_seconds(run, seconds=seconds)
+    return Part(name, times * taken, times * counter.get_total_flops(), times * sum(kept.values()), times * products)
 
 
 def forward_and_backward(model: ForPretraining, batch: PretrainBatch) -> None:
@@ -178,16 +183,19 @@ def copy_bandwidth(seconds: float) -> float:
 def table(parts: list[Part], *, whole: float, rate: float, bandwidth: float) -> str:
     """For a person, in Markdown; milliseconds."""
     lines = [
-        "| part | ms | share | matmul at peak, ms | saved for backward, MiB | traffic at peak, ms | of peak matmul |",
-        "| --- | --- | --- | --- | --- | --- | --- |",
+        "| part | ms | share | matmul at peak, ms | saved for backward, MiB | traffic at peak, ms | of peak matmul "
+        "| products alone, ms | of peak matmul |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
-    total = Part("whole step", whole, sum(part.flops for part in parts), sum(part.kept_bytes for part in parts))
+    sums = [sum(each) for each in zip(*((part.flops, part.kept_bytes, part.product_seconds) for part in parts))]
+    total = Part("whole step", whole, *sums)
     rest = Part("not accounted for", whole - sum(part.seconds for part in parts))
     for part in (*parts, rest, total):
-        products, traffic = part.flops / rate, 2 * part.kept_bytes / bandwidth
+        products, traffic, alone = part.flops / rate, 2 * part.kept_bytes / bandwidth, part.product_seconds
         lines.append(
             f"| {part.name} | {1e3 * part.seconds:.1f} | {part.seconds / whole:.1%} | {1e3 * products:.1f} | "
-            f"{part.kept_bytes / 2**20:.0f} | {1e3 * traffic:.1f} | {products / part.seconds:.0%} |"
+            f"{part.kept_bytes / 2**20:.0f} | {1e3 * traffic:.1f} | {products / part.seconds:.0%} | "
+            + (f"{1e3 * alone:.1f} | {products / alone:.0%} |" if alone else "| |")
         )
     return "\n".join(lines)
 
