@@ -102,6 +102,14 @@ def test_predictions_are_those_of_the_predictor(tuned, opinions):
     assert list(from_rows.to_pandas().columns[:3]) == ["text", "label", "prediction"]
 
 
+def test_predict_warns_of_truncated_rows(tuned, caplog):
+    litebert.predict(tuned.model, ["the film was good " * 50, "good"])
+    assert "data: 1 of 2 rows are longer than" in caplog.text
+    caplog.clear()
+    litebert.predict(tuned.model, ["good"])
+    assert "truncated" not in caplog.text
+
+
 def test_columns_of_training_are_used_for_a_directory_and_a_loaded_model(pretrained, opinions, tmp_path):
     rows = [{"text": str(number), "review": row["text"], "label": row["label"]} for number, row in enumerate(opinions)]
     settings = {**SETTINGS, "duration": "2 steps"}

@@ -12,7 +12,7 @@ from litebert.api.data_sources import Data, DataSource
 from litebert.commands.evaluate.evaluate_labelled import labelled_data
 from litebert.errors import ConfigError
 from litebert.inference.embeddings.embedding_settings import EmbeddingSettings
-from litebert.inference.pipeline import EvaluationSet, Pipeline
+from litebert.inference.pipeline import EvaluationSet, Pipeline, warn_truncated
 from litebert.inference.prediction_methods import validate_texts
 from litebert.inference.predictor import Predictor
 from litebert.model.io.hub import model_directory
@@ -64,9 +64,13 @@ def predict(model: Model, data: Data, **columns: Any) -> Predictions:
     table, named = source.to_table(), Columns(**columns)
     if isinstance(pipeline, Pipeline):
         inputs = pipeline.task_type.reader.read_inputs(table, resolve_columns(named, pipeline.saved_task, table))
+        encoded = pipeline.encode_inputs(inputs)
+        path = source.path or Path("data")
+        warn_truncated(path, encoded.num_truncated, rows=len(inputs), settings=pipeline.settings)
+        results = pipeline.decode(pipeline.predict_encoded(encoded), inputs)
     else:
-        inputs = table.texts(named.text_name)
-    return Predictions(tuple(predictor.predict(inputs)), tuple(row.values for row in table.rows))
+        results = predictor.predict(table.texts(named.text_name))
+    return Predictions(tuple(results), tuple(row.values for row in table.rows))
 
 
 def embed(

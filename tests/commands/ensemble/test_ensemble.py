@@ -20,6 +20,7 @@ from litebert.model.models import (
     ForTokenClassification,
 )
 from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
+from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.readers.columns import Columns
 from litebert.tokenization.vocabulary_training import TokenizerSettings, train_tokenizer
 from support.data.benchmark_files import write_cola, write_race
@@ -230,6 +231,21 @@ def test_ensemble_averages_labels_by_their_names(tiny_tokenizer, opinions, tmp_p
     assert scores[0] == pytest.approx(1 - scores[1])
     answers = (tmp_path / "answers.csv").read_text().splitlines()
     assert [float(line.split(",")[-1]) for line in answers[1:]] == pytest.approx([0.5] * 36)
+
+
+def test_ensemble_warns_of_rows_that_a_member_truncates(tiny_tokenizer, tmp_path, caplog):
+    members = [save_member("opinions.csv", tiny_tokenizer, tmp_path / f"member{seed}", seed) for seed in range(2)]
+    for name, content in InputSettings(max_length=8).model_files().items():
+        (members[1] / name).write_bytes(content)
+    rows = f"text,label\n{'the film ' * 9},bad\na,good\n"
+    for content in (rows, rows.replace(",label", "").replace(",bad", "").replace(",good", "")):
+        (tmp_path / "rows.csv").write_text(content)
+        caplog.clear()
+        run_ensemble(members, data=tmp_path / "rows.csv", out=tmp_path / "out.csv")
+        warnings = [record.message for record in caplog.records if "truncated" in record.message]
+        path = members[1] if "label" in content else tmp_path / "rows.csv"
+        expected = "1 of 2 rows are longer than 8 tokens, the max_length of the fine-tuning, and were truncated"
+        assert warnings == [f"{path}: {expected}"]
 
 
 def test_ensemble_members_may_be_runs_and_checkpoints(tiny_tokenizer, tmp_path):

@@ -19,10 +19,11 @@ from litebert.commands.predict.benchmark_predictions import (
     submission_text,
     validate_submission_name,
 )
-from litebert.commands.predict.predict_stream import InputFile, WindowResults, validate_output_directory
+from litebert.commands.predict.predict_stream import InputFile, validate_output_directory
 from litebert.commands.result import Result
 from litebert.errors import ConfigError
 from litebert.files import write_text
+from litebert.inference.pipeline import warn_truncated
 from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
 from litebert.tasks.benchmarks.benchmarks import benchmark_task
 from litebert.tasks.labelled_data import Task
@@ -176,10 +177,12 @@ def _streamed(run: EnsembleRun, members: Sequence[Member], source: InputFile) ->
     pipelines = [member.load(precision=run.precision) for member in members]
     written = source.predict_into(
         run.out,
-        lambda examples: WindowResults(ensemble_results(pipelines, examples)),
+        lambda examples: ensemble_results(pipelines, examples),
         models=[member.directory for member in members],
         settings=run.model_dump(exclude={"members"}),
     )
+    shortest = min((pipeline.settings for pipeline in pipelines), key=lambda settings: settings.max_length)
+    warn_truncated(source.path, written.counts.get("truncated", 0), rows=written.rows, settings=shortest)
     paths = tuple(member.path for member in members)
     return EnsembleResult(members=paths, given=len(members), examples=written.rows, score=None, output=run.out)
 

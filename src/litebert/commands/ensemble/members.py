@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from litebert.commands.predict.predict_stream import WindowResults
 from litebert.errors import ConfigError
-from litebert.inference.pipeline import Pipeline, average_predictions, with_labels
+from litebert.inference.pipeline import Pipeline, average_predictions, warn_truncated, with_labels
 from litebert.model.io.hub import model_directory
 from litebert.model.io.model_spec import CONFIG, ModelSpec, read_model_spec
 from litebert.settings import InferencePrecision
@@ -64,6 +65,8 @@ class Predicted:
     settings: InputSettings
     lengths: np.ndarray
     """Of each example, as the member reads it."""
+    num_truncated: int
+    """Examples that are longer than the member reads."""
 
     @classmethod
     def by(cls, pipeline: Pipeline, examples: Sequence[Any], labels: Sequence[str]) -> "Predicted":
@@ -75,6 +78,7 @@ class Predicted:
             labels=tuple(labels),
             settings=pipeline.settings,
             lengths=encoded.example_lengths,
+            num_truncated=encoded.num_truncated,
         )
 
     def score(self, task: Task, data: LabelledData) -> Scored:
@@ -85,6 +89,10 @@ class Predicted:
         """The predictions with label names and texts."""
         pairs = zip(self.predictions, examples, strict=True)
         return [self.task_type.decode(each, example, self.labels, self.settings) for each, example in pairs]
+
+    def warn_truncated(self, path: Path) -> None:
+        """Warn of examples that the member at `path` does not read whole."""
+        warn_truncated(path, self.num_truncated, rows=len(self.predictions), settings=self.settings)
 
     def with_metrics(self, metrics: dict[str, float]) -> "Predicted":
         """These predictions with the threshold of an evaluation."""
@@ -112,6 +120,7 @@ def predict_members(
     for member in members:
         logger.info("%s: %d examples", member.path, len(examples))
         predicted.append(Predicted.by(member.load(precision=precision), examples, labels))
+        predicted[-1].warn_truncated(member.path)
     return predicted
 
 
@@ -123,7 +132,8 @@ def averaged(members: Sequence[Predicted]) -> Predicted:
     return replace(first, predictions=predictions, settings=settings)
 
 
-def ensemble_results(pipelines: Sequence[Pipeline], examples: Sequence[Any]) -> list[Result]:
-    """The averaged predictions of several pipelines."""
+def ensemble_results(pipelines: Sequence[Pipeline], examples: Sequence[Any]) -> WindowResults:
+    """The averaged predictions of several pipelines, with the examples that some pipeline truncates."""
     members = [Predicted.by(each, examples, pipelines[0].labels) for each in pipelines]
-    return averaged(members).results(examples)
+    truncated = max(member.num_truncated for member in members)
+    return WindowResults(averaged(members).results(examples), truncated=truncated)
