@@ -30,6 +30,7 @@ RECIPE_NAMES = {
         "tiny",
         "modern-tiny",
         "night",
+        "night-albert",
         "night-unshared",
         "small",
         "base",
@@ -80,6 +81,16 @@ def test_the_two_forms_of_the_quickstart_read_the_same_examples_for_the_same_tim
     }
     assert classic["train"]["duration"] == modern["train"]["duration"]
     assert all(classic["model"][size] == modern["model"][size] for size in ("num_hidden_layers", "hidden_size"))
+
+
+def test_the_two_forms_of_a_night_differ_in_the_block_alone():
+    modern, classic = (load_recipe(name, command="pretrain").settings for name in ("night", "night-albert"))
+    assert {**modern, "model": None} == {**classic, "model": None}
+    block = {"norm_first", "position_embedding", "hidden_act", "gated_feed_forward", "intermediate_size", "use_bias"}
+    first, second = (pretraining(name, vocab_size=8000).model.to_dict() for name in ("night", "night-albert"))
+    assert {name for name in first if first[name] != second[name]} == block
+    paper = preset("albert-base-v1").to_dict()
+    assert all(second[name] == paper[name] for name in block - {"intermediate_size"})
 
 
 def test_second_part_of_a_night_is_night_without_sharing_at_half_of_the_rates():

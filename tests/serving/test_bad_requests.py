@@ -148,6 +148,7 @@ def test_predict_reads_as_many_tokens_as_the_fine_tuning(short, short_served):
     refused = short_served.ask("/predict", {"inputs": text})
     assert (refused.status_code, "the limit is 16" in refused.json()["error"]) == (413, True)
     assert 'or set "truncate"' in refused.json()["error"]
+    assert 'or set "truncate"' in short_served.ask("/rerank", {"query": text, "texts": [text]}).json()["error"]
     truncated = short_served.ask("/predict", {"inputs": text, "truncate": True})
     (offline,) = Predictor.load(short).classify([text])
     assert {each["label"]: each["score"] for each in truncated.json()} == close_to(offline.probabilities)

@@ -2,14 +2,17 @@
 
 import json
 import shutil
+import signal
 
 import pytest
 
+from litebert.commands.quickstart import quickstart_pretraining
 from litebert.commands.quickstart.quickstart import QuickstartResult, quickstart
 from litebert.commands.quickstart.quickstart_settings import QuickstartRun
-from litebert.errors import ConfigError, DataError
+from litebert.errors import ConfigError, DataError, LitebertError, StoppedBySignalError
 from litebert.inference.predictor import Predictor
 from litebert.model.io.model_directory import load_model
+from litebert.settings import read_yaml
 from litebert.tokenization.tokenizer import Tokenizer
 from support.data.texts import write_documents
 from support.runs.callbacks import At
@@ -106,6 +109,38 @@ def test_quickstart_resumes_between_stages(text, tmp_path):
     assert again.end == result.end, "the pretrained model is the same"
     assert again.pretrained_accuracy == result.pretrained_accuracy
     assert again.masks == result.masks
+
+
+# torch does not close the files to which it redirects what the processes print.
+@pytest.mark.filterwarnings("ignore:.*stdout.log:pytest.PytestUnraisableExceptionWarning")
+def test_quickstart_pretrains_in_two_processes(text, tmp_path, capfd):
+    out = tmp_path / "out"
+    result = quickstart(plan(text), out, processes=2)
+    assert capfd.readouterr().out == "", "the processes print no result of their own"
+    settings = read_yaml(out / "pretrain" / "settings.yaml")
+    assert (settings["batch_size"], settings["microbatch_size"]) == (32, 16)
+    environment = json.loads((out / "pretrain" / "environment.json").read_text())
+    assert "pretrain modern-quickstart" in environment["command"]
+    assert result.end.mlm_accuracy > 0
+    assert quickstart(plan(text), out) == result
+
+
+@pytest.mark.parametrize(
+    ("code", "error", "message"),
+    [(128 + signal.SIGTERM, StoppedBySignalError, "the same command resumes"), (2, LitebertError, "exit code 2")],
+)
+def test_quickstart_ends_as_the_processes_of_its_pretraining(text, tmp_path, monkeypatch, code, error, message):
+    monkeypatch.setattr(quickstart_pretraining, "run_processes", lambda *_, **__: code)
+    with pytest.raises(error, match=message) as raised:
+        quickstart(plan(text), tmp_path / "out", processes=2)
+    assert raised.value.exit_code == (code if code > 128 else LitebertError.exit_code)
+
+
+@pytest.mark.parametrize(("cores", "on_gpu", "expected"), [(1, False, 1), (2, False, 2), (8, False, 2), (8, True, 1)])
+def test_quickstart_uses_two_processes_on_a_cpu_of_several_cores(monkeypatch, cores, on_gpu, expected):
+    monkeypatch.setattr(quickstart_pretraining, "num_cores", lambda: cores)
+    monkeypatch.setattr("torch.cuda.is_available", lambda: on_gpu)
+    assert quickstart_pretraining.default_processes() == expected
 
 
 def test_quickstart_works_with_one_file(text, tmp_path):

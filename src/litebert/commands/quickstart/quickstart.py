@@ -16,9 +16,9 @@ from litebert.analysis.curves import read_curves
 from litebert.analysis.plots import check_plotting, pretraining_curve
 from litebert.commands.finetune import finetune, finetune_settings
 from litebert.commands.finetune.finetune_result import FinetuneResult
-from litebert.commands.pretrain import pretrain, pretrain_settings
 from litebert.commands.pretrain.pretrain_result import PretrainResult
 from litebert.commands.pretrain.validation import ValidationScores
+from litebert.commands.quickstart.quickstart_pretraining import RECIPE, pretrain_for_the_rest
 from litebert.commands.quickstart.quickstart_settings import QuickstartRun
 from litebert.commands.quickstart.quickstart_text import TextFiles, split_text
 from litebert.commands.result import Result
@@ -27,20 +27,16 @@ from litebert.corpus.build.build_corpus import build_corpus
 from litebert.corpus.corpus_settings import CorpusSettings
 from litebert.inference.predictor import Predictor
 from litebert.randomness import rng_for
-from litebert.settings import read_yaml
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.tokenization.vocabulary_training import TokenizerSettings, VocabularyTooLargeError, train_tokenizer
 from litebert.training.callbacks.callback import Callback
 
 logger = logging.getLogger(__name__)
 
-RECIPE = "modern-quickstart"
 BLOCK_NOTE = (
     "not ALBERT's own block but the modern one, which learns more in as many steps; transformers loads it with "
     "trust_remote_code=True (for ALBERT's block: litebert pretrain quickstart --corpus CORPUS --out RUN)"
 )
-RESERVED_SHARE, MIN_PRETRAIN_SHARE = 0.2, 0.5
-"""Shares of the time: reserved for the stages after pretraining; minimum for pretraining."""
 FINETUNE_STEPS_PER_MINUTE = 70
 MASKED_SENTENCES = 4
 MIN_WORDS, MAX_WORDS = 8, 18
@@ -105,8 +101,10 @@ class QuickstartResult(Result):
         return "\n".join(lines)
 
 
-def quickstart(run: QuickstartRun, out: Path, *, callbacks: Sequence[Callback] = ()) -> QuickstartResult:
-    """Run every stage that is not finished."""
+def quickstart(
+    run: QuickstartRun, out: Path, *, processes: int = 1, callbacks: Sequence[Callback] = ()
+) -> QuickstartResult:
+    """Run every stage that is not finished; `processes` divide each batch of pretraining."""
     started = time.monotonic()
     check_plotting()
     logger.info("1/6 text: %s", ", ".join(run.text) or "the documentation of the installed Python libraries")
@@ -124,9 +122,10 @@ def quickstart(run: QuickstartRun, out: Path, *, callbacks: Sequence[Callback] =
     tokenizer = _tokenizer(run, text, out / "tokenizer")
     logger.info("3/6 corpus")
     corpus = _corpus(text, tokenizer, out / "corpus")
-    pretrain_run = _pretrain_run(run, corpus, out / "pretrain", spent=time.monotonic() - started)
-    logger.info("4/6 pretraining for %s", pretrain_run.train.duration.to_text())
-    pretrained = pretrain.pretrain(pretrain_run, out / "pretrain", callbacks=callbacks)
+    spent = time.monotonic() - started
+    pretrained = pretrain_for_the_rest(
+        run, corpus, out / "pretrain", spent=spent, processes=processes, callbacks=callbacks
+    )
     curve = _draw(out, pretrained)
     logger.info("5/6 fine-tuning from pretrained weights, then from random weights")
     tuned = finetune.finetune(_finetune_run(run, text, pretrained.model), out / "finetune", callbacks=callbacks)
@@ -156,18 +155,6 @@ def _corpus(text: TextFiles, tokenizer: Tokenizer, directory: Path) -> Path:
         settings = CorpusSettings(validation_fraction=0)
         build_corpus([text.train], tokenizer, settings, directory, validation=[text.validation])
     return directory
-
-
-def _pretrain_run(run: QuickstartRun, corpus: Path, out: Path, *, spent: float) -> pretrain_settings.PretrainRun:
-    """Settings of pretraining for the remaining time; a resumed run keeps its duration."""
-    settings_file = RunDirectory(out).settings_file
-    if settings_file.exists():
-        duration = read_yaml(settings_file)["train"]["duration"]
-    else:
-        total = 60 * run.minutes
-        duration = f"{max(MIN_PRETRAIN_SHARE * total, (1 - RESERVED_SHARE) * total - spent):.0f} seconds"
-    overrides = [f"train.duration={duration}", f"seed={run.seed}"]
-    return pretrain_settings.load_pretrain_config(RECIPE, overrides, corpus=corpus)
 
 
 def _finetune_run(

@@ -1,18 +1,45 @@
 """torchrun from Python: several processes of one command, which end as one process does."""
 
 import logging
+import os
 import signal
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from tempfile import TemporaryDirectory
 
 from torch.distributed import run
 from torch.distributed.elastic.multiprocessing.api import SignalException
 from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
 
 from litebert.errors import LitebertError
+from litebert.machine import num_cores
 
 SIGNALS = ("SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT", "SIGUSR1")
 SECONDS_TO_SAVE = 600
 """After a signal, before torchrun kills the processes; its own default of 30 is short for a large checkpoint."""
+
+
+def run_processes(count: int, command: Sequence[str], *, hide_result: bool = False) -> int:
+    """Run `litebert COMMAND` in `count` processes on this machine; returns the exit code as `torchrun` does.
+
+    The processes divide the cores unless OMP_NUM_THREADS is set. With `hide_result` what they print is lost.
+    """
+    threads = str(max(1, num_cores() // count))
+    with _environment_variable("OMP_NUM_THREADS", threads), TemporaryDirectory() as logs:
+        options = ["--standalone", f"--nproc-per-node={count}", f"--log-dir={logs}"]
+        return torchrun([*options, *(["--redirects=1"] if hide_result else []), "-m", "litebert", *command])
+
+
+@contextmanager
+def _environment_variable(name: str, default: str) -> Iterator[None]:
+    """Inside, the variable has its value or `default`."""
+    given = os.environ.get(name)
+    os.environ[name] = given or default
+    try:
+        yield
+    finally:
+        if given is None:
+            del os.environ[name]
 
 
 def torchrun(arguments: Sequence[str]) -> int:

@@ -1,0 +1,69 @@
+"""The pretraining of a quickstart: how long it may take, in one process or in several that divide each batch."""
+
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+import torch
+
+from litebert.commands.pretrain.pretrain import pretrain
+from litebert.commands.pretrain.pretrain_result import PretrainResult
+from litebert.commands.pretrain.pretrain_settings import load_pretrain_config
+from litebert.commands.quickstart.quickstart_settings import QuickstartRun
+from litebert.commands.run_directory import RunDirectory
+from litebert.errors import LitebertError, StoppedBySignalError
+from litebert.machine import num_cores
+from litebert.settings import read_yaml
+from litebert.training.callbacks.callback import Callback
+from litebert.training.distributed.torchrun import run_processes
+
+logger = logging.getLogger(__name__)
+
+RECIPE: Final = "modern-quickstart"
+RESERVED_SHARE: Final = 0.2
+"""Share of the time that is left for the stages after pretraining."""
+MIN_SHARE: Final = 0.5
+"""Share of the time that pretraining has at least."""
+SECONDS_TO_START: Final = 8
+"""Of several processes, which load torch again."""
+FIRST_SIGNAL_CODE: Final = 129
+"""An exit code from here on is 128 and the number of a signal."""
+
+
+def default_processes() -> int:
+    """Two on a CPU of two cores or more, where they are faster than the threads of one at this width; otherwise one."""
+    return 2 if num_cores() > 1 and not torch.cuda.is_available() else 1
+
+
+def pretrain_for_the_rest(
+    run: QuickstartRun, corpus: Path, out: Path, *, spent: float, processes: int, callbacks: Sequence[Callback]
+) -> PretrainResult:
+    """Pretrain for what is left of the time after `spent` seconds; a resumed run keeps its duration.
+
+    `callbacks` are those of a run in one process.
+    """
+    directory = RunDirectory(out)
+    if directory.settings_file.exists():
+        duration = read_yaml(directory.settings_file)["train"]["duration"]
+    else:
+        total, start = 60 * run.minutes, SECONDS_TO_START if processes > 1 else 0
+        duration = f"{max(MIN_SHARE * total, (1 - RESERVED_SHARE) * total - spent - start):.0f} seconds"
+    settings = [f"train.duration={duration}", f"seed={run.seed}"]
+    config = load_pretrain_config(RECIPE, settings, corpus=corpus)
+    if processes > 1:
+        settings.append(f"microbatch_size={max(1, config.batch_size // processes)}")
+        config = load_pretrain_config(RECIPE, settings, corpus=corpus)
+    by_processes = f", in {processes} processes" if processes > 1 else ""
+    logger.info("4/6 pretraining for %s%s", config.train.duration.to_text(), by_processes)
+    if processes > 1 and not directory.result_file.exists():
+        _run_in_processes(processes, ["pretrain", RECIPE, *settings, "--corpus", str(corpus), "--out", str(out)])
+    return pretrain(config, out, callbacks=callbacks)  # of a run that is finished: its result
+
+
+def _run_in_processes(count: int, command: Sequence[str]) -> None:
+    code = run_processes(count, command, hide_result=True)
+    if code >= FIRST_SIGNAL_CODE:
+        raise StoppedBySignalError("stopped; the same command resumes", signal_number=code - FIRST_SIGNAL_CODE + 1)
+    if code:
+        raise LitebertError(f"pretraining: ended with the exit code {code}; its error is above")
