@@ -73,6 +73,12 @@ def test_gradient_is_equal_accumulated_unpadded_and_checkpointed(expected, piece
 
 
 @pytest.mark.parametrize("kernel", get_args(AttentionKernel))
+def test_gradient_is_equal_with_more_positions_that_have_no_label(expected, monkeypatch, kernel):
+    monkeypatch.setattr("litebert.commands.pretrain.pretraining_objective.rounded_up", lambda count: count + 5)
+    assert_equal(gradient([batches(range(8))], kernel=kernel), expected)
+
+
+@pytest.mark.parametrize("kernel", get_args(AttentionKernel))
 @pytest.mark.parametrize("interval", [None, 2])
 def test_gradient_is_equal_with_packed_rows(expected, kernel, interval):
     packed = batches(range(8), packed=ROWS)

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from litebert.commands.pretrain.pretraining_objective import PretrainingObjective, is_correct
+from litebert.commands.pretrain.pretraining_objective import PretrainingObjective, is_correct, with_rounded_labels
 from litebert.corpus.sampling.sampling_settings import Pairing
 from litebert.model.losses import NO_LABEL
 from litebert.model.outputs import PretrainingOutput
@@ -86,6 +86,18 @@ def test_is_correct_takes_the_first_of_equal_logits(dtype):
     labels[labels < 0] = NO_LABEL
     assert torch.equal(is_correct(logits, labels), logits.argmax(-1) == labels)
     assert is_correct(logits, labels).any()
+
+
+def test_rounded_labels_are_followed_by_positions_without_a_label():
+    labels, positions = torch.arange(1_001), torch.arange(1_001) + 7
+    batch = PretrainingExamples(labels, torch.tensor([0]), masked_positions=positions)
+    rounded = with_rounded_labels(batch)
+    assert len(rounded.labels) == len(rounded.masked_positions) == 1_008
+    assert torch.equal(rounded.labels[:1_001], labels)
+    assert torch.equal(rounded.masked_positions[:1_001], positions)
+    assert (rounded.labels[1_001:] == NO_LABEL).all()
+    assert PretrainingObjective().counts(rounded) == PretrainingObjective().counts(batch)
+    assert with_rounded_labels(rounded) is rounded
 
 
 def test_pairing_none_gives_the_pair_head_a_zero_gradient_and_no_metric():

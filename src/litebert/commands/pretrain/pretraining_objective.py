@@ -4,13 +4,17 @@ For validation text it adds breakdowns: MLM accuracy by masked span length and b
 the majority-token baseline, which predicts the most frequent token of the training text everywhere.
 """
 
+from dataclasses import replace
+
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from litebert.corpus.sampling.pretrain_batches import PretrainBatch
 from litebert.corpus.sampling.sampling_settings import Pairing
 from litebert.loss_sums import LossSums
 from litebert.model.config import ModelConfig
+from litebert.model.kernels.layout import rounded_up
 from litebert.model.losses import NO_LABEL, classification_loss, is_correct
 from litebert.model.model_stats import flops_per_token
 from litebert.model.outputs import PretrainingOutput
@@ -44,6 +48,8 @@ class PretrainingObjective:
 
     def __call__(self, model: nn.Module, batch: PretrainBatch) -> LossSums:
         """Summed cross-entropies and numbers of correct predictions of one microbatch."""
+        if model.training:
+            batch = with_rounded_labels(batch)
         return self.sums(pretraining_output(model, batch), batch)
 
     def sums(self, output: PretrainingOutput, batch: PretrainBatch) -> LossSums:
@@ -66,6 +72,19 @@ def pretraining_output(model: nn.Module, batch: PretrainBatch) -> PretrainingOut
     """The logits of both heads for a batch."""
     inputs = batch.input_ids, batch.attention_mask, batch.token_type_ids
     return model(*inputs, batch.masked_positions, batch.sequence_starts, causal=batch.causal)
+
+
+def with_rounded_labels(batch: PretrainBatch) -> PretrainBatch:
+    """On a CPU, the batch with a few positions without a label more: see `rounded_up`.
+
+    Without them nearly every batch has another number of predicted tokens, and the products of the head are most of
+    those that oneDNN compiles and keeps: its cache of 1,024 overflows, and memory is fragmented between its entries.
+    """
+    positions, labels = batch.masked_positions, batch.labels
+    more = rounded_up(len(labels)) - len(labels)
+    if not (more and labels.is_cpu):
+        return batch
+    return replace(batch, masked_positions=F.pad(positions, (0, more)), labels=F.pad(labels, (0, more), value=NO_LABEL))
 
 
 def _num_labels(labels: Tensor) -> int:
