@@ -9,7 +9,7 @@ Each part is run forward and backward by itself, on the shapes that it has in th
 too, so that what no part accounts for shows. The floor of a part is its products at the rate of a square product, plus
 what it keeps for the backward pass, written once and read once at the bandwidth of a copy. "Products alone" are the
 same products one by one, in the shapes that they have in the part: the share of the peak that they reach is the largest
-that a step with torch's products could have. With a corpus the step is also run by the trainer, on real text, and what
+that a step of these products could have. With a corpus the step is also run by the trainer, on real text, and what
 is not forward and backward is told.
 """
 

@@ -182,7 +182,7 @@ def z_loss() -> Iterator[list[Callback]]:
         logits = output.mlm_logits.float()
         found = original(self, output._replace(mlm_logits=logits), batch)
         name = next(iter(found.losses))
-        added = Z_LOSS * logits.logsumexp(-1).square().sum()
+        added = Z_LOSS * logits[batch.labels != NO_LABEL].logsumexp(-1).square().sum()
         return LossSums(found.losses | {name: found.losses[name] + added}, found.correct)
 
     original = PretrainingObjective.sums
@@ -240,8 +240,9 @@ def adaptive_masking() -> Iterator[list[Callback]]:
 
     def sums_of(self: PretrainingObjective, output: Any, batch: Any) -> LossSums:
         if output.mlm_logits.requires_grad and not batch.causal and len(errors):
-            labels = batch.labels.numpy()
-            wrong = 1.0 - is_correct(output.mlm_logits, batch.labels).float().numpy()
+            has_label = batch.labels != NO_LABEL
+            labels = batch.labels[has_label].numpy()
+            wrong = 1.0 - is_correct(output.mlm_logits, batch.labels)[has_label].float().numpy()
             counts, missed = np.bincount(labels, minlength=len(errors)), np.bincount(labels, wrong, len(errors))
             kept = 0.98**counts
             errors[:] = kept * errors + (1 - kept) * missed / np.maximum(counts, 1)

@@ -25,7 +25,8 @@ class Shape:
     def example(self) -> Tensor:
         """Random numbers of this shape."""
         tensor = torch.empty_strided(self.size, self.stride, dtype=self.dtype)
-        return tensor.normal_()
+        torch.empty(0, dtype=self.dtype).set_(tensor.untyped_storage()).normal_()  # also where strides are 0
+        return tensor
 
 
 Call = tuple[Any, tuple[Any, ...], tuple[tuple[str, Any], ...]]

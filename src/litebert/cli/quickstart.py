@@ -8,7 +8,6 @@ from tyro.conf import arg
 from litebert.cli.arguments.common import Json, print_result
 from litebert.cli.arguments.settings_arguments import arguments_of
 from litebert.commands.quickstart.quickstart_settings import QuickstartRun
-from litebert.machine import validate_processes
 
 
 def quickstart(
@@ -16,7 +15,8 @@ def quickstart(
     *,
     out: Path = Path("quickstart"),
     processes: Annotated[
-        int | None, arg(metavar="N", help_behavior_hint="(default: 2 on a CPU of several cores, otherwise 1)")
+        int | None,
+        arg(metavar="N", help_behavior_hint="(default: 2 on a CPU with Linux, otherwise 1)"),
     ] = None,
     json: Json = False,
 ) -> None:
@@ -26,7 +26,7 @@ def quickstart(
 
     Args:
         out: output directory
-        processes: that divide each batch of pretraining
+        processes: processes on this machine that divide each batch of pretraining
     """
     # Imports torch, which takes seconds: only once the settings are known to be valid.
     from litebert.commands.quickstart.quickstart import quickstart as command
@@ -35,5 +35,4 @@ def quickstart(
 
     if processes is None:
         processes = default_processes()
-    validate_processes(processes, where="--processes")
     print_result(command(run, out, processes=processes, callbacks=[progress_display()]), as_json=json)

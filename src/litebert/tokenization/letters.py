@@ -7,17 +7,17 @@ from typing import Final
 
 _JOINERS: Final = "\u200c\u200d"
 """Zero-width (non-)joiner: chooses the form of the letter before it, also at the end of a word (Malayalam, Persian)."""
-_PLANES_WITH_MARKS: Final = (range(0x300, 0x20000), range(0xE0000, 0xE1000))
+_RANGES_WITH_MARKS: Final = (range(0x300, 0x20000), range(0xE0000, 0xE1000))
 """Where Unicode has combining marks; looking at every code point would take ten times as long."""
 
 
 def _mark_ranges() -> Iterator[str]:
     """Runs of combining marks, as in a character set of a regular expression."""
-    for plane in _PLANES_WITH_MARKS:
-        is_mark = [unicodedata.category(chr(code))[0] == "M" for code in plane]
+    for codes in _RANGES_WITH_MARKS:
+        is_mark = [unicodedata.category(chr(code))[0] == "M" for code in codes]
         edges = [index for index, (one, other) in enumerate(pairwise([False, *is_mark, False])) if one != other]
         for start, end in zip(edges[::2], edges[1::2], strict=True):
-            yield f"{chr(plane[start])}-{chr(plane[end - 1])}"
+            yield f"{chr(codes[start])}-{chr(codes[end - 1])}"
 
 
 MARKS: Final = "".join(_mark_ranges()) + _JOINERS

@@ -243,9 +243,11 @@ def test_ensemble_warns_of_rows_that_a_member_truncates(tiny_tokenizer, tmp_path
         caplog.clear()
         run_ensemble(members, data=tmp_path / "rows.csv", out=tmp_path / "out.csv")
         warnings = [record.message for record in caplog.records if "truncated" in record.message]
-        path = members[1] if "label" in content else tmp_path / "rows.csv"
-        expected = "1 of 2 rows are longer than 8 tokens, the max_length of the fine-tuning, and were truncated"
-        assert warnings == [f"{path}: {expected}"]
+        expected = f"{tmp_path / 'rows.csv'}: at least 1 of 2 rows are longer than a member reads, and were truncated"
+        if "label" in content:
+            members_and_rows = f"1 of 2 rows by {members[1]} (8 tokens)"
+            expected = f"longer than the max_length of the fine-tuning, truncated: {members_and_rows}"
+        assert warnings == [expected]
 
 
 def test_ensemble_members_may_be_runs_and_checkpoints(tiny_tokenizer, tmp_path):

@@ -114,7 +114,7 @@ def test_quickstart_resumes_between_stages(text, tmp_path):
 # torch does not close the files to which it redirects what the processes print.
 @pytest.mark.filterwarnings("ignore:.*stdout.log:pytest.PytestUnraisableExceptionWarning")
 def test_quickstart_pretrains_in_two_processes(text, tmp_path, capfd):
-    out = tmp_path / "out"
+    out, handler = tmp_path / "out", signal.getsignal(signal.SIGTERM)
     result = quickstart(plan(text), out, processes=2)
     assert capfd.readouterr().out == "", "the processes print no result of their own"
     settings = read_yaml(out / "pretrain" / "settings.yaml")
@@ -123,24 +123,58 @@ def test_quickstart_pretrains_in_two_processes(text, tmp_path, capfd):
     assert "pretrain modern-quickstart" in environment["command"]
     assert result.end.mlm_accuracy > 0
     assert quickstart(plan(text), out) == result
+    assert signal.getsignal(signal.SIGTERM) == handler, "torch's is not left"
 
 
 @pytest.mark.parametrize(
     ("code", "error", "message"),
-    [(128 + signal.SIGTERM, StoppedBySignalError, "the same command resumes"), (2, LitebertError, "exit code 2")],
+    [(128 + signal.SIGTERM, StoppedBySignalError, "the same command resumes"), (3, LitebertError, "--processes 1")],
 )
 def test_quickstart_ends_as_the_processes_of_its_pretraining(text, tmp_path, monkeypatch, code, error, message):
     monkeypatch.setattr(quickstart_pretraining, "run_processes", lambda *_, **__: code)
     with pytest.raises(error, match=message) as raised:
         quickstart(plan(text), tmp_path / "out", processes=2)
-    assert raised.value.exit_code == (code if code > 128 else LitebertError.exit_code)
+    assert raised.value.exit_code == code
 
 
-@pytest.mark.parametrize(("cores", "on_gpu", "expected"), [(1, False, 1), (2, False, 2), (8, False, 2), (8, True, 1)])
-def test_quickstart_uses_two_processes_on_a_cpu_of_several_cores(monkeypatch, cores, on_gpu, expected):
+@pytest.mark.parametrize(
+    ("cores", "platform", "threads", "on_gpu", "expected"),
+    [
+        (1, "linux", "", False, 1),
+        (2, "linux", "", False, 2),
+        (8, "linux", "", False, 2),
+        (8, "linux", "", True, 1),
+        (8, "darwin", "", False, 1),
+        (8, "linux", "1", False, 1),
+    ],
+)
+def test_quickstart_uses_two_processes_where_they_were_measured(
+    monkeypatch, cores, platform, threads, on_gpu, expected
+):
     monkeypatch.setattr(quickstart_pretraining, "num_cores", lambda: cores)
+    monkeypatch.setattr("sys.platform", platform)
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    if threads:
+        monkeypatch.setenv("OMP_NUM_THREADS", threads)
     monkeypatch.setattr("torch.cuda.is_available", lambda: on_gpu)
     assert quickstart_pretraining.default_processes() == expected
+
+
+@pytest.mark.parametrize(("gpus", "processes", "most"), [(0, 0, 32), (0, 33, 32), (1, 2, 1)])
+def test_quickstart_refuses_processes_that_would_have_no_work(text, tmp_path, monkeypatch, gpus, processes, most):
+    monkeypatch.setattr("torch.cuda.device_count", lambda: gpus)
+    with pytest.raises(ConfigError, match=f"processes: {processes}, expected 1 to {most}"):
+        quickstart(plan(text), tmp_path / "out", processes=processes)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(("processes", "microbatch"), [(2, 16), (3, 11), (32, 1)])
+def test_quickstart_gives_each_process_one_microbatch(text, tmp_path, monkeypatch, processes, microbatch):
+    commands = []
+    monkeypatch.setattr(quickstart_pretraining, "run_processes", lambda _, command, **__: commands.append(command) or 2)
+    with pytest.raises(LitebertError):
+        quickstart(plan(text), tmp_path / "out", processes=processes)
+    assert f"microbatch_size={microbatch}" in commands[0]
 
 
 def test_quickstart_works_with_one_file(text, tmp_path):

@@ -119,7 +119,7 @@ def test_signature_of_scripts_without_spaces_uses_characters(script):
     assert 0.6 < share < 1
 
 
-@pytest.mark.parametrize(("first", "second"), [("दिन", "दीन"), ("ไม่", "ไม"), ("résumé", "resume")])
+@pytest.mark.parametrize(("first", "second"), [("दिन", "दीन"), ("ไม่", "ไม"), ("परदा", "परदे")])
 def test_signature_reads_combining_marks(first, second):
     for form in ("NFC", "NFD"):
         one, other = (signature(unicodedata.normalize(form, word)) for word in (first, second))

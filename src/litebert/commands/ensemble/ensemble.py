@@ -23,7 +23,6 @@ from litebert.commands.predict.predict_stream import InputFile, validate_output_
 from litebert.commands.result import Result
 from litebert.errors import ConfigError
 from litebert.files import write_text
-from litebert.inference.pipeline import warn_truncated
 from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
 from litebert.tasks.benchmarks.benchmarks import benchmark_task
 from litebert.tasks.labelled_data import Task
@@ -181,8 +180,9 @@ def _streamed(run: EnsembleRun, members: Sequence[Member], source: InputFile) ->
         models=[member.directory for member in members],
         settings=run.model_dump(exclude={"members"}),
     )
-    shortest = min((pipeline.settings for pipeline in pipelines), key=lambda settings: settings.max_length)
-    warn_truncated(source.path, written.counts.get("truncated", 0), rows=written.rows, settings=shortest)
+    if truncated := written.counts.get("truncated", 0):
+        details = (source.path, truncated, written.rows)
+        logger.warning("%s: at least %d of %d rows are longer than a member reads, and were truncated", *details)
     paths = tuple(member.path for member in members)
     return EnsembleResult(members=paths, given=len(members), examples=written.rows, score=None, output=run.out)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from litebert.commands.predict.predict_stream import WindowResults
 from litebert.errors import ConfigError
-from litebert.inference.pipeline import Pipeline, average_predictions, warn_truncated, with_labels
+from litebert.inference.pipeline import Pipeline, average_predictions, with_labels
 from litebert.model.io.hub import model_directory
 from litebert.model.io.model_spec import CONFIG, ModelSpec, read_model_spec
 from litebert.settings import InferencePrecision
@@ -90,10 +90,6 @@ class Predicted:
         pairs = zip(self.predictions, examples, strict=True)
         return [self.task_type.decode(each, example, self.labels, self.settings) for each, example in pairs]
 
-    def warn_truncated(self, path: Path) -> None:
-        """Warn of examples that the member at `path` does not read whole."""
-        warn_truncated(path, self.num_truncated, rows=len(self.predictions), settings=self.settings)
-
     def with_metrics(self, metrics: dict[str, float]) -> "Predicted":
         """These predictions with the threshold of an evaluation."""
         return replace(self, settings=self.settings.with_metrics(metrics))
@@ -120,7 +116,13 @@ def predict_members(
     for member in members:
         logger.info("%s: %d examples", member.path, len(examples))
         predicted.append(Predicted.by(member.load(precision=precision), examples, labels))
-        predicted[-1].warn_truncated(member.path)
+    truncating = [
+        f"{each.num_truncated} of {len(examples)} rows by {member.path} ({each.settings.max_length} tokens)"
+        for member, each in zip(members, predicted, strict=True)
+        if each.num_truncated
+    ]
+    if truncating:
+        logger.warning("longer than the max_length of the fine-tuning, truncated: %s", ", ".join(truncating))
     return predicted
 
 
@@ -133,7 +135,7 @@ def averaged(members: Sequence[Predicted]) -> Predicted:
 
 
 def ensemble_results(pipelines: Sequence[Pipeline], examples: Sequence[Any]) -> WindowResults:
-    """The averaged predictions of several pipelines, with the examples that some pipeline truncates."""
+    """The averaged predictions of several pipelines, and the largest number of examples that one of them truncates."""
     members = [Predicted.by(each, examples, pipelines[0].labels) for each in pipelines]
     truncated = max(member.num_truncated for member in members)
     return WindowResults(averaged(members).results(examples), truncated=truncated)

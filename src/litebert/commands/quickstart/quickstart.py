@@ -18,7 +18,11 @@ from litebert.commands.finetune import finetune, finetune_settings
 from litebert.commands.finetune.finetune_result import FinetuneResult
 from litebert.commands.pretrain.pretrain_result import PretrainResult
 from litebert.commands.pretrain.validation import ValidationScores
-from litebert.commands.quickstart.quickstart_pretraining import RECIPE, pretrain_for_the_rest
+from litebert.commands.quickstart.quickstart_pretraining import (
+    RECIPE,
+    pretrain_for_the_rest,
+    validate_quickstart_processes,
+)
 from litebert.commands.quickstart.quickstart_settings import QuickstartRun
 from litebert.commands.quickstart.quickstart_text import TextFiles, split_text
 from litebert.commands.result import Result
@@ -106,6 +110,7 @@ def quickstart(
 ) -> QuickstartResult:
     """Run every stage that is not finished; `processes` divide each batch of pretraining."""
     started = time.monotonic()
+    validate_quickstart_processes(processes)
     check_plotting()
     logger.info("1/6 text: %s", ", ".join(run.text) or "the documentation of the installed Python libraries")
     text = TextFiles(out / "text")

@@ -1,6 +1,8 @@
 """The pretraining of a quickstart: how long it may take, in one process or in several that divide each batch."""
 
 import logging
+import os
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -11,8 +13,9 @@ from litebert.commands.pretrain.pretrain import pretrain
 from litebert.commands.pretrain.pretrain_result import PretrainResult
 from litebert.commands.pretrain.pretrain_settings import load_pretrain_config
 from litebert.commands.quickstart.quickstart_settings import QuickstartRun
+from litebert.commands.recipes import load_recipe
 from litebert.commands.run_directory import RunDirectory
-from litebert.errors import LitebertError, StoppedBySignalError
+from litebert.errors import ConfigError, LitebertError, StoppedBySignalError
 from litebert.machine import num_cores
 from litebert.settings import read_yaml
 from litebert.training.callbacks.callback import Callback
@@ -27,13 +30,26 @@ MIN_SHARE: Final = 0.5
 """Share of the time that pretraining has at least."""
 SECONDS_TO_START: Final = 8
 """Of several processes, which load torch again."""
-FIRST_SIGNAL_CODE: Final = 129
-"""An exit code from here on is 128 and the number of a signal."""
+SIGNAL_CODE: Final = 128
+"""A larger exit code is this and the number of a signal."""
 
 
 def default_processes() -> int:
-    """Two on a CPU of two cores or more, where they are faster than the threads of one at this width; otherwise one."""
-    return 2 if num_cores() > 1 and not torch.cuda.is_available() else 1
+    """Two where it was measured that they are faster than two threads, on a CPU with Linux; otherwise one.
+
+    One too if OMP_NUM_THREADS says how many threads to use.
+    """
+    measured = sys.platform == "linux" and num_cores() > 1 and not torch.cuda.is_available()
+    return 2 if measured and not os.environ.get("OMP_NUM_THREADS") else 1
+
+
+def validate_quickstart_processes(processes: int) -> None:
+    """Raise ConfigError for more processes than a batch has examples, or than there are GPUs if there is one."""
+    most = load_recipe(RECIPE, command="pretrain").settings["batch_size"]
+    if gpus := torch.cuda.device_count():
+        most = min(most, gpus)
+    if not 1 <= processes <= most:
+        raise ConfigError(f"processes: {processes}, expected 1 to {most}")
 
 
 def pretrain_for_the_rest(
@@ -52,7 +68,7 @@ def pretrain_for_the_rest(
     settings = [f"train.duration={duration}", f"seed={run.seed}"]
     config = load_pretrain_config(RECIPE, settings, corpus=corpus)
     if processes > 1:
-        settings.append(f"microbatch_size={max(1, config.batch_size // processes)}")
+        settings.append(f"microbatch_size={-(-config.batch_size // processes)}")
         config = load_pretrain_config(RECIPE, settings, corpus=corpus)
     by_processes = f", in {processes} processes" if processes > 1 else ""
     logger.info("4/6 pretraining for %s%s", config.train.duration.to_text(), by_processes)
@@ -63,7 +79,9 @@ def pretrain_for_the_rest(
 
 def _run_in_processes(count: int, command: Sequence[str]) -> None:
     code = run_processes(count, command, hide_result=True)
-    if code >= FIRST_SIGNAL_CODE:
-        raise StoppedBySignalError("stopped; the same command resumes", signal_number=code - FIRST_SIGNAL_CODE + 1)
+    if code > SIGNAL_CODE:
+        raise StoppedBySignalError("stopped; the same command resumes", signal_number=code - SIGNAL_CODE)
     if code:
-        raise LitebertError(f"pretraining: ended with the exit code {code}; its error is above")
+        error = LitebertError(f"pretraining in {count} processes failed, see above; --processes 1 does without them")
+        error.exit_code = code
+        raise error
