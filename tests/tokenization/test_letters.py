@@ -6,7 +6,7 @@ import unicodedata
 
 import pytest
 
-from litebert.tokenization.letters import MARKS, WORD, letters_with_marks, without_signs
+from litebert.tokenization.letters import combining_marks, letters_with_marks, without_signs, word_expression
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_letters_with_marks_keeps_marks_with_the_letter_before_them():
 
 def test_marks_are_those_of_unicode_and_the_joiners():
     characters = [chr(code) for code in range(sys.maxunicode + 1)]
-    found = re.findall(f"[{MARKS}]", "".join(characters))
+    found = re.findall(f"[{combining_marks()}]", "".join(characters))
     marks = [each for each in characters if unicodedata.category(each).startswith("M")]
     assert set(found) == {*marks, "\u200c", "\u200d"}
 
@@ -57,4 +57,4 @@ def test_marks_are_those_of_unicode_and_the_joiners():
     ],
 )
 def test_word_matches_letters_with_their_marks(text, words):
-    assert re.findall(WORD, text) == words
+    assert re.findall(word_expression(), text) == words

@@ -3,9 +3,9 @@
 import re
 from dataclasses import dataclass
 
-from litebert.tokenization.letters import WORD
+from litebert.tokenization.letters import word_expression
 
-_WORD = re.compile(rf"{WORD}|[^\w\s]")
+_WORD = re.compile(rf"{word_expression()}|[^\w\s]")
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 import unicodedata
 from collections.abc import Iterator
+from functools import cache
 from itertools import pairwise
 from typing import Final
 
@@ -20,10 +21,15 @@ def _mark_ranges() -> Iterator[str]:
             yield f"{chr(codes[start])}-{chr(codes[end - 1])}"
 
 
-MARKS: Final = "".join(_mark_ranges()) + _JOINERS
-"""Combining marks and joiners, to be used inside a character set of a regular expression."""
-WORD: Final = rf"\w[\w{MARKS}]*"
-"""Regular expression of a word in any script: letters, digits and underscores with their marks."""
+@cache  # not at import: it takes 20 ms
+def combining_marks() -> str:
+    """Combining marks and joiners, to be used inside a character set of a regular expression."""
+    return "".join(_mark_ranges()) + _JOINERS
+
+
+def word_expression() -> str:
+    """Regular expression of a word in any script: letters, digits and underscores with their marks."""
+    return rf"\w[\w{combining_marks()}]*"
 
 
 def without_signs(word: str) -> str:

@@ -45,11 +45,15 @@ def default_processes() -> int:
 
 def validate_quickstart_processes(processes: int) -> None:
     """Raise ConfigError for more processes than a batch has examples, or than there are GPUs if there is one."""
-    most = load_recipe(RECIPE, command="pretrain").settings["batch_size"]
+    most = _batch_size()
     if gpus := torch.cuda.device_count():
         most = min(most, gpus)
     if not 1 <= processes <= most:
         raise ConfigError(f"processes: {processes}, expected 1 to {most}")
+
+
+def _batch_size() -> int:
+    return load_recipe(RECIPE, command="pretrain").settings["batch_size"]
 
 
 def pretrain_for_the_rest(
@@ -66,10 +70,9 @@ def pretrain_for_the_rest(
         total, start = 60 * run.minutes, SECONDS_TO_START if processes > 1 else 0
         duration = f"{max(MIN_SHARE * total, (1 - RESERVED_SHARE) * total - spent - start):.0f} seconds"
     settings = [f"train.duration={duration}", f"seed={run.seed}"]
-    config = load_pretrain_config(RECIPE, settings, corpus=corpus)
     if processes > 1:
-        settings.append(f"microbatch_size={-(-config.batch_size // processes)}")
-        config = load_pretrain_config(RECIPE, settings, corpus=corpus)
+        settings.append(f"microbatch_size={-(-_batch_size() // processes)}")
+    config = load_pretrain_config(RECIPE, settings, corpus=corpus)
     by_processes = f", in {processes} processes" if processes > 1 else ""
     logger.info("4/6 pretraining for %s%s", config.train.duration.to_text(), by_processes)
     if processes > 1 and not directory.result_file.exists():

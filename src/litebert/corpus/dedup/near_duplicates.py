@@ -13,6 +13,7 @@ import re
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from functools import cache
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from litebert.corpus.format.shards import Split
 from litebert.corpus.ngram_hashes import ngram_hashes
 from litebert.corpus.readers.documents import Document
 from litebert.parallel_map import run_in_order
-from litebert.tokenization.letters import MARKS
+from litebert.tokenization.letters import combining_marks
 
 HASHES = 128
 """Numbers of a signature: the standard deviation of the estimate is 0.035 at a Jaccard index of 0.8."""
@@ -32,8 +33,6 @@ BLOCK_SHINGLES = 2**12
 """Shingles hashed at a time, so that the numbers fit into the cache."""
 UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 """Characters written without spaces: Thai, Lao, Burmese, Khmer, Han and kana."""
-UNIT = re.compile(rf"(?:[^\W_{UNSPACED}]++[{MARKS}]*+)+|(?=\w)[{UNSPACED}][{MARKS}]*+")
-"""A word, or one character of such a script, with the combining marks of its letters."""
 FACTORS = np.frombuffer(hashlib.shake_128(b"litebert near duplicates").digest(8 * HASHES), dtype="<u8") | np.uint64(1)
 """One odd multiplier for each hash function, the same on every machine."""
 
@@ -61,8 +60,15 @@ DocumentWithSplit = tuple[Document, Split | None]
 def signature(text: str) -> Signature | None:
     """The signature of a text, independent of case, spaces and punctuation; None if it has no word."""
     blocks = (text[start : start + BLOCK_CHARS] for start in range(0, len(text), BLOCK_CHARS))
-    found = [_min_hashes(units) for block in blocks if (units := UNIT.findall(block.lower()))]
+    found = [_min_hashes(units) for block in blocks if (units := _unit().findall(block.lower()))]
     return np.min(found, axis=0) if found else None
+
+
+@cache
+def _unit() -> re.Pattern[str]:
+    """A word, or one character of a script without spaces, with the combining marks of its letters."""
+    marks = combining_marks()
+    return re.compile(rf"(?:[^\W_{UNSPACED}]++[{marks}]*+)+|(?=\w)[{UNSPACED}][{marks}]*+")
 
 
 def _min_hashes(units: list[str]) -> Signature:

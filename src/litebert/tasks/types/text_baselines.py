@@ -16,7 +16,7 @@ from litebert.randomness import rng_for
 from litebert.tasks.labelled_data import Example, LabelledData, Task
 from litebert.tasks.metrics.metrics import measure
 from litebert.tasks.types.task_type import Baselines
-from litebert.tokenization.letters import WORD
+from litebert.tokenization.letters import word_expression
 
 MAX_ROWS: Final = 100_000
 """Training rows of the linear model: more are drawn at random. Its time is also proportional to the labels."""
@@ -96,7 +96,7 @@ def _features(train: Sequence[Example], dev: Sequence[Example]) -> tuple[Any, An
     text, sparse = _sklearn("sklearn.feature_extraction.text"), import_module("scipy.sparse")
     common = {"sublinear_tf": True, "strip_accents": "unicode", "dtype": np.float32, "max_features": MAX_NGRAMS}
     vectorizers = [
-        text.TfidfVectorizer(token_pattern=WORD, ngram_range=(1, 2), **common),
+        text.TfidfVectorizer(token_pattern=word_expression(), ngram_range=(1, 2), **common),
         text.TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 5), **common),
     ]
     is_pair = train[0].text_pair is not None
