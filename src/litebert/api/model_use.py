@@ -64,10 +64,8 @@ def predict(model: Model, data: Data, **columns: Any) -> Predictions:
     table, named = source.to_table(), Columns(**columns)
     if isinstance(pipeline, Pipeline):
         inputs = pipeline.task_type.reader.read_inputs(table, resolve_columns(named, pipeline.saved_task, table))
-        encoded = pipeline.encode_inputs(inputs)
-        path = source.path or Path("data")
-        warn_truncated(path, encoded.num_truncated, rows=len(inputs), settings=pipeline.settings)
-        results = pipeline.decode(pipeline.predict_encoded(encoded), inputs)
+        results, truncated = pipeline.results_and_truncated(inputs)
+        warn_truncated(source.path or Path("data"), truncated, rows=len(inputs), settings=pipeline.settings)
     else:
         results = predictor.predict(table.texts(named.text_name))
     return Predictions(tuple(results), tuple(row.values for row in table.rows))

@@ -125,6 +125,11 @@ class Pipeline:
         """The prediction for each example, with label names and texts."""
         return self.decode(self.predict(examples), examples)
 
+    def results_and_truncated(self, examples: Sequence[Any]) -> tuple[list[Result], int]:
+        """The prediction for each example, and the number of examples of which a part only is read."""
+        encoded = self.encode_inputs(examples)
+        return self.decode(self.predict_encoded(encoded), examples), encoded.num_truncated
+
     def decode(self, predictions: Sequence[Prediction], examples: Sequence[Any]) -> list[Result]:
         """Predictions with label names and texts."""
         pairs = zip(predictions, examples, strict=True)

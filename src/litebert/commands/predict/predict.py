@@ -200,9 +200,8 @@ def _results(predictor: Predictor, examples: Sequence[Any], path: Path, top_k: i
 
 
 def _task_results(pipeline: Pipeline, examples: Sequence[Any]) -> WindowResults:
-    encoded = pipeline.encode_inputs(examples)
-    results = pipeline.decode(pipeline.predict_encoded(encoded), examples)
-    return WindowResults(results, truncated=encoded.num_truncated)
+    results, truncated = pipeline.results_and_truncated(examples)
+    return WindowResults(results, truncated=truncated)
 
 
 def _warn_truncated(run: PredictRun, predictor: Predictor, counts: dict[str, int], *, rows: int) -> None:
