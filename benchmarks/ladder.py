@@ -12,8 +12,8 @@ may differ in time: the seconds of a run's steps are in the table.
 
 A second table has medians and ranges over the seeds of the last rung, and the speed-up: how many times faster than the
 reference an arm reaches the MLM loss that both reach, by the evaluations of its run (`train.evaluate_every`), in
-seconds and in tokens. It compares like with like only for arms that predict masked tokens in an equal share of their
-steps; the seconds are those of a quiet machine only if it is one.
+seconds and in tokens, and in tokens for the CLM loss. It compares like with like only for arms that predict masked
+tokens in an equal share of their steps; the seconds are those of a quiet machine only if it is one.
 """
 
 import argparse
@@ -45,6 +45,8 @@ from litebert.training.loop.duration import Duration
 TRIAL = "trial="
 SECOND_PHASE = "second-phase"
 """File in the run directory of a trial whose first phase is finished."""
+Curve = list[tuple[float, float, float]]
+"""Seconds, tokens and loss of each evaluation."""
 CHANGED_BY_PHASES = ("sampling", "batch_size", "microbatch_size")
 LARGER_IS_BETTER = {"pairs": True, "mlm_accuracy": True, "mlm_loss": False}
 
@@ -65,8 +67,10 @@ class Run:
     pairs: float | None
     """Mean accuracy over the paradigms of the suite; None without a suite."""
     scoring: str | None
-    curve: list[tuple[float, float, float]]
+    curve: Curve
     """Seconds, tokens and MLM loss of each evaluation."""
+    clm_curve: Curve
+    """The same with the loss of next tokens; empty for an arm without causal steps."""
 
 
 def main() -> None:
@@ -111,7 +115,8 @@ def run(recipe: str, name: str, overrides: list[str], *, tokens: int, seed: int,
         clm_loss=trained.end.clm_loss,
         pairs=pairs,
         scoring=scoring,
-        curve=loss_curve(out / "metrics.jsonl"),
+        curve=loss_curve(out / "metrics.jsonl", "mlm_loss"),
+        clm_curve=[] if trained.end.clm_loss is None else loss_curve(out / "metrics.jsonl", "clm_loss"),
     )
     scores.write_text(json.dumps(asdict(result)))
     return result
@@ -169,29 +174,29 @@ def second_phase(settings: PretrainRun) -> PretrainRun:
     return settings.replace(train=settings.train.replace(allow_config_changes=CHANGED_BY_PHASES))
 
 
-def loss_curve(metrics: Path) -> list[tuple[float, float, float]]:
-    """Seconds since the beginning, with evaluations, tokens, and MLM loss on validation text."""
+def loss_curve(metrics: Path, loss: str) -> Curve:
+    """Seconds since the beginning, with evaluations, tokens, and `loss` on validation text."""
     curves = read_curves(metrics)
-    losses = curves["evaluation/mlm_loss"]
+    losses = curves[f"evaluation/{loss}"]
     seconds, tokens = (
         np.interp(losses.steps, (0, *curve.steps), (0.0, *curve.values))
         for curve in (curves["train/elapsed_seconds"], curves["train/tokens"])
     )
     return [
-        (round(float(second), 2), round(float(count)), loss)
-        for second, count, loss in zip(seconds, tokens, losses.values, strict=True)
+        (round(float(second), 2), round(float(count)), value)
+        for second, count, value in zip(seconds, tokens, losses.values, strict=True)
     ]
 
 
-def speed_up(run: Run, reference: Run, *, column: int) -> float:
-    """How many times faster than `reference` a run reaches the lowest loss that both reach; column 0: in seconds, 1: in
-    tokens.
+def speed_up(curve: Curve, reference: Curve, *, column: int) -> float:
+    """How many times faster than `reference` a curve reaches the lowest loss that both reach; column 0: in seconds, 1:
+    in tokens.
     """
-    target = max(min(loss for *_, loss in each.curve) for each in (run, reference))
-    return reached(reference.curve, target, column=column) / reached(run.curve, target, column=column)
+    target = max(min(loss for *_, loss in each) for each in (curve, reference))
+    return reached(reference, target, column=column) / reached(curve, target, column=column)
 
 
-def reached(curve: list[tuple[float, float, float]], target: float, *, column: int) -> float:
+def reached(curve: Curve, target: float, *, column: int) -> float:
     """Where a curve first falls to `target`, linear between evaluations."""
     before = curve[0]
     for now in curve:
@@ -237,12 +242,15 @@ def summary(runs: list[Run]) -> list[str]:
     last = [run for run in runs if run.tokens == max(each.tokens for each in runs)]
     reference = {run.seed: run for run in last if run.arm == runs[0].arm}
     rows = [
-        "| arm | seeds | seconds | MLM accuracy | MLM loss | CLM loss | minimal pairs | speed-up | in tokens |",
-        "|" + " --- |" * 9,
+        "| arm | seeds | seconds | MLM accuracy | MLM loss | CLM loss | minimal pairs | speed-up | in tokens "
+        "| in tokens, CLM loss |",
+        "|" + " --- |" * 10,
     ]
     for name in dict.fromkeys(run.arm for run in last):
         of_arm = [run for run in last if run.arm == name]
         compared = [(run, reference[run.seed]) for run in of_arm if run.seed in reference]
+        masked = [(run.curve, other.curve) for run, other in compared]
+        causal = [(run.clm_curve, other.clm_curve) for run, other in compared if run.clm_curve and other.clm_curve]
         pairs = [run.pairs for run in of_arm if run.pairs is not None]
         cells = [
             median_and_range([run.seconds for run in of_arm], ".0f"),
@@ -250,7 +258,8 @@ def summary(runs: list[Run]) -> list[str]:
             median_and_range([run.mlm_loss for run in of_arm], ".3f"),
             median_and_range([run.clm_loss for run in of_arm if run.clm_loss is not None], ".3f"),
             median_and_range(pairs, ".1%"),
-            *(median_and_range([speed_up(*pair, column=column) for pair in compared], ".2f") for column in (0, 1)),
+            *(median_and_range([speed_up(*pair, column=column) for pair in masked], ".2f") for column in (0, 1)),
+            median_and_range([speed_up(*pair, column=1) for pair in causal], ".2f"),
         ]
         rows.append(f"| {name} | {len(of_arm)} | " + " | ".join(cells) + " |")
     return rows

@@ -24,9 +24,9 @@ def ladder(monkeypatch):
     return ladder
 
 
-def made(ladder, arm, loss, *, tokens=10, seed=0):
+def made(ladder, arm, loss, *, tokens=10, seed=0, clm_curve=()):
     values = {"seconds": 1.0, "mlm_accuracy": 0.1, "clm_loss": None, "pairs": None, "scoring": None}
-    values["curve"] = [(0.0, 0, 9.0), (10.0, 40, loss)]
+    values["curve"], values["clm_curve"] = [(0.0, 0, 9.0), (10.0, 40, loss)], clm_curve
     return ladder.Run(arm=arm, tokens=tokens, seed=seed, mlm_loss=loss, **values)
 
 
@@ -39,21 +39,28 @@ def test_better_half_is_chosen_by_the_median_of_its_rung(ladder):
 
 
 def test_speed_up_is_the_ratio_of_the_times_to_the_loss_that_both_reach(ladder):
-    slow, fast = made(ladder, "slow", 5.0), made(ladder, "fast", 1.0)
+    slow, fast = made(ladder, "slow", 5.0).curve, made(ladder, "fast", 1.0).curve
     for column in (0, 1):
         assert ladder.speed_up(fast, slow, column=column) == pytest.approx(2.0)  # 5.0 at the middle instead of the end
         assert ladder.speed_up(slow, fast, column=column) == pytest.approx(0.5)
         assert ladder.speed_up(slow, slow, column=column) == 1.0
-    assert [ladder.reached(fast.curve, 5.0, column=column) for column in (0, 1)] == [5.0, 20.0]
+    assert [ladder.reached(fast, 5.0, column=column) for column in (0, 1)] == [5.0, 20.0]
     with pytest.raises(ValueError, match=r"the loss 4\.0 is not reached"):
-        ladder.reached(slow.curve, 4.0, column=0)
+        ladder.reached(slow, 4.0, column=0)
 
 
 def test_summary_has_the_median_of_the_seeds_beside_the_first_arm(ladder):
     runs = [made(ladder, arm, loss, seed=seed) for seed in (0, 1, 2) for arm, loss in (("a", 5.0), ("b", 1.0 + seed))]
     *_, first, second = ladder.summary(runs)
-    assert first.endswith("| 5.000 (5.000 to 5.000) |  |  | 1.00 (1.00 to 1.00) | 1.00 (1.00 to 1.00) |")
-    assert second.endswith("| 2.000 (1.000 to 3.000) |  |  | 1.75 (1.50 to 2.00) | 1.75 (1.50 to 2.00) |")
+    assert first.endswith("| 5.000 (5.000 to 5.000) |  |  | 1.00 (1.00 to 1.00) | 1.00 (1.00 to 1.00) |  |")
+    assert second.endswith("| 2.000 (1.000 to 3.000) |  |  | 1.75 (1.50 to 2.00) | 1.75 (1.50 to 2.00) |  |")
+
+
+def test_summary_compares_the_losses_of_next_tokens_too(ladder):
+    slow, fast = [(0.0, 0, 8.0), (1.0, 40, 4.0)], [(0.0, 0, 8.0), (1.0, 10, 4.0)]
+    runs = [made(ladder, "a", 5.0, clm_curve=slow), made(ladder, "b", 5.0, clm_curve=fast)]
+    *_, second = ladder.summary(runs)
+    assert second.endswith("| 1.00 (1.00 to 1.00) | 4.00 (4.00 to 4.00) |")
 
 
 TINY = [f"model.{name}={value}" for name, value in SIZES.items()]
