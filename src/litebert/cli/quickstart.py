@@ -26,7 +26,8 @@ def quickstart(
 
     Args:
         out: output directory
-        processes: processes on this machine that divide each batch of pretraining
+        processes: processes on this machine that divide each batch of pretraining; with more than one, both
+            fine-tunings run at the same time
     """
     # Imports torch, which takes seconds: only once the settings are known to be valid.
     from litebert.commands.quickstart.quickstart import quickstart as command

@@ -6,6 +6,7 @@ import signal
 
 import pytest
 
+from litebert.commands.finetune.finetune_result import FinetuneResult
 from litebert.commands.quickstart import quickstart_pretraining
 from litebert.commands.quickstart.quickstart import QuickstartResult, quickstart
 from litebert.commands.quickstart.quickstart_settings import QuickstartRun
@@ -113,7 +114,7 @@ def test_quickstart_resumes_between_stages(text, tmp_path):
 
 # torch does not close the files to which it redirects what the processes print.
 @pytest.mark.filterwarnings("ignore:.*stdout.log:pytest.PytestUnraisableExceptionWarning")
-def test_quickstart_pretrains_in_two_processes(text, tmp_path, capfd):
+def test_quickstart_trains_in_two_processes(text, tmp_path, capfd):
     out, handler = tmp_path / "out", signal.getsignal(signal.SIGTERM)
     result = quickstart(plan(text), out, processes=2)
     assert capfd.readouterr().out == "", "the processes print no result of their own"
@@ -122,8 +123,29 @@ def test_quickstart_pretrains_in_two_processes(text, tmp_path, capfd):
     environment = json.loads((out / "pretrain" / "environment.json").read_text())
     assert "pretrain modern-quickstart" in environment["command"]
     assert result.end.mlm_accuracy > 0
+    for name, accuracy in (("finetune", result.pretrained_accuracy), ("from-scratch", result.random_accuracy)):
+        assert "training from step 0" in (out / f"{name}.log").read_text()
+        assert FinetuneResult.read(out / name / "result.json").best["metrics"]["accuracy"] == accuracy
     assert quickstart(plan(text), out) == result
     assert signal.getsignal(signal.SIGTERM) == handler, "torch's is not left"
+
+    before = (out / "finetune" / "result.json").stat().st_mtime_ns
+    (out / "result.json").unlink()
+    shutil.rmtree(out / "from-scratch")
+    again = quickstart(plan(text), out, processes=2)
+    assert again.random_accuracy == result.random_accuracy
+    assert (out / "finetune" / "result.json").stat().st_mtime_ns == before, "what is finished is not run again"
+
+
+def test_quickstart_names_the_log_of_a_fine_tuning_that_failed(text, tmp_path):
+    out = tmp_path / "out"
+    quickstart(plan(text), out)
+    (out / "result.json").unlink()
+    shutil.rmtree(out / "from-scratch")
+    (out / "text" / "labelled-train.jsonl").write_text("not JSON")
+    with pytest.raises(LitebertError, match=r"fine-tuning failed, see .*from-scratch.log; --processes 1"):
+        quickstart(plan(text), out, processes=2)
+    assert "labelled-train.jsonl" in (out / "from-scratch.log").read_text()
 
 
 @pytest.mark.parametrize(

@@ -14,10 +14,9 @@ from pathlib import Path
 
 from litebert.analysis.curves import read_curves
 from litebert.analysis.plots import check_plotting, pretraining_curve
-from litebert.commands.finetune import finetune, finetune_settings
-from litebert.commands.finetune.finetune_result import FinetuneResult
 from litebert.commands.pretrain.pretrain_result import PretrainResult
 from litebert.commands.pretrain.validation import ValidationScores
+from litebert.commands.quickstart.quickstart_finetuning import FineTuned, finetune_both
 from litebert.commands.quickstart.quickstart_pretraining import (
     RECIPE,
     pretrain_for_the_rest,
@@ -41,7 +40,6 @@ BLOCK_NOTE = (
     "not ALBERT's own block but the modern one, which learns more in as many steps; transformers loads it with "
     "trust_remote_code=True (for ALBERT's block: litebert pretrain quickstart --corpus CORPUS --out RUN)"
 )
-FINETUNE_STEPS_PER_MINUTE = 70
 MASKED_SENTENCES = 4
 MIN_WORDS, MAX_WORDS = 8, 18
 MAX_VOCABULARY_LINES = 40_000
@@ -108,7 +106,10 @@ class QuickstartResult(Result):
 def quickstart(
     run: QuickstartRun, out: Path, *, processes: int = 1, callbacks: Sequence[Callback] = ()
 ) -> QuickstartResult:
-    """Run every stage that is not finished; `processes` divide each batch of pretraining."""
+    """Run every stage that is not finished.
+
+    `processes` divide each batch of pretraining; if there are several, both fine-tunings run at the same time.
+    """
     started = time.monotonic()
     validate_quickstart_processes(processes)
     check_plotting()
@@ -132,13 +133,9 @@ def quickstart(
         run, corpus, out / "pretrain", spent=spent, processes=processes, callbacks=callbacks
     )
     curve = _draw(out, pretrained)
-    logger.info("5/6 fine-tuning from pretrained weights, then from random weights")
-    tuned = finetune.finetune(_finetune_run(run, text, pretrained.model), out / "finetune", callbacks=callbacks)
-    scratch = finetune.finetune(
-        _finetune_run(run, text, pretrained.model, from_scratch=True), out / "from-scratch", callbacks=callbacks
-    )
+    tuned = finetune_both(run, text, pretrained.model, out, processes=processes, callbacks=callbacks)
     logger.info("6/6 masked words")
-    result = _result(run, text, pretrained, tuned, scratch, curve)
+    result = _result(run, text, pretrained, tuned, curve)
     directory.finish(result)
     return result
 
@@ -162,16 +159,6 @@ def _corpus(text: TextFiles, tokenizer: Tokenizer, directory: Path) -> Path:
     return directory
 
 
-def _finetune_run(
-    run: QuickstartRun, text: TextFiles, model: Path, *, from_scratch: bool = False
-) -> finetune_settings.FinetuneRun:
-    """Settings of fine-tuning; the two runs differ in the initial weights only."""
-    data = {"train": str(text.labelled_train), "dev": str(text.labelled_dev)}
-    steps = f"train.duration={max(1, round(FINETUNE_STEPS_PER_MINUTE * run.minutes))} steps"
-    given = {"model": str(model), "from_scratch": from_scratch, "data": data, "baseline": not from_scratch}
-    return finetune_settings.load_finetune_config("quickstart", [steps, f"seed={run.seed}"], given=given)
-
-
 def _draw(out: Path, pretrained: PretrainResult) -> Path:
     assert pretrained.end is not None, "the recipe evaluates"
     path = out / "curve.png"
@@ -185,14 +172,13 @@ def _result(
     run: QuickstartRun,
     text: TextFiles,
     pretrained: PretrainResult,
-    tuned: FinetuneResult,
-    scratch: FinetuneResult,
+    tuned: FineTuned,
     curve: Path,
 ) -> QuickstartResult:
     assert pretrained.start is not None, "the recipe evaluates"
     assert pretrained.end is not None, "the recipe evaluates"
     labels = Counter(row["label"] for row in _rows(text.labelled_dev))
-    majority, *linear = (scores["accuracy"] for scores in tuned.baselines.values())
+    majority, *linear = (scores["accuracy"] for scores in tuned.pretrained.baselines.values())
     return QuickstartResult(
         model=pretrained.model,
         recipe=RECIPE,
@@ -200,8 +186,8 @@ def _result(
         start=pretrained.start,
         end=pretrained.end,
         masks=_fill_masks(text, pretrained.model, seed=run.seed),
-        pretrained_accuracy=tuned.best["metrics"]["accuracy"],
-        random_accuracy=scratch.best["metrics"]["accuracy"],
+        pretrained_accuracy=tuned.pretrained.best["metrics"]["accuracy"],
+        random_accuracy=tuned.random.best["metrics"]["accuracy"],
         majority_accuracy=majority,
         linear_accuracy=linear[0] if linear else None,
         labels=tuple(sorted(labels)),
