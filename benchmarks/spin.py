@@ -9,7 +9,7 @@ import sys
 import time
 from contextlib import contextmanager
 
-COUNTS = (None, 0, 1_000, 10_000, 30_000)
+COUNTS = (None, 0, 1_000, 3_000, 10_000, 30_000, 100_000)
 STEPS = 20
 
 

@@ -102,3 +102,14 @@ def test_environment_variable_sets_the_log_level(made, tmp_path, monkeypatch, ca
     finally:
         (tmp_path / "kept").rename(made / "run" / "model" / "SHA256SUMS")
     assert ("damage cannot be detected" in capsys.readouterr().err) is logged
+
+
+@pytest.mark.parametrize(("chosen", "expected"), [(None, "10000"), ("0", "0")])
+def test_waiting_threads_spin_as_long_as_the_user_says(monkeypatch, chosen, expected):
+    monkeypatch.setenv("GOMP_SPINCOUNT", chosen or "")  # restored after the test, also where `main` sets it
+    if chosen is None:
+        monkeypatch.delenv("GOMP_SPINCOUNT")
+    seen = []
+    monkeypatch.setattr(main_module, "_call", lambda *_: seen.append(os.environ["GOMP_SPINCOUNT"]))
+    assert main(["info", "tiny"]) == 0
+    assert seen == [expected]

@@ -77,9 +77,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     command, rest = _split(words)
     if command is None:
         return _unknown(words)
-    # OpenMP threads that wait sleep soon instead of spinning: spinning made training steps several times slower on a
-    # machine with other load (benchmarks/log.md). OpenMP reads the variable when torch is imported.
-    os.environ.setdefault("GOMP_SPINCOUNT", "1000")
+    # OpenMP threads that wait spin for a moment, then sleep. Without a limit, steps were several times slower beside
+    # other processes; with 1,000 rounds they were 1.5 times slower on a virtual machine that wakes a thread slowly
+    # (benchmarks/log.md). OpenMP reads the variable when torch is imported.
+    os.environ.setdefault("GOMP_SPINCOUNT", "10000")
     return _exit_code(lambda: _call(command, rest))
 
 
