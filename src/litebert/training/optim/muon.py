@@ -1,6 +1,7 @@
 """Muon, whose work is divided among the processes of a run."""
 
 import math
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -65,15 +66,19 @@ class Muon(torch.optim.Optimizer):
     def _directions(self, updated: Sequence[_Updated]) -> list[Tensor]:
         """One orthogonal matrix for each matrix; every process keeps the momentum of all of them."""
         owners = owners_of([matrix.shape for matrix, _, _ in updated], self._world.size)
-        directions = []
-        for (matrix, gradient, group), owner in zip(updated, owners, strict=True):
+        own: dict[torch.Size, dict[int, Tensor]] = defaultdict(dict)
+        for index, ((matrix, gradient, group), owner) in enumerate(zip(updated, owners, strict=True)):
             momentum = self._momentum_of(matrix)
             momentum.lerp_(gradient, 1 - group["momentum"])
             if owner == self._world.rank:
-                nesterov = gradient.lerp(momentum, group["momentum"])
-                directions.append(orthogonalized(nesterov.to(self._dtype)))
-            else:
-                directions.append(torch.zeros_like(matrix, dtype=self._dtype))
+                own[matrix.shape][index] = gradient.lerp(momentum, group["momentum"]).to(self._dtype)
+        found: dict[int, Tensor] = {}
+        for same_shape in own.values():
+            found |= zip(same_shape, orthogonalized(torch.stack([*same_shape.values()])), strict=True)
+        directions = [
+            found[index] if index in found else torch.zeros_like(matrix, dtype=self._dtype)
+            for index, (matrix, _, _) in enumerate(updated)
+        ]
         self._world.sum_tensors(directions)
         return directions
 
@@ -84,19 +89,20 @@ class Muon(torch.optim.Optimizer):
         return state["momentum_buffer"]
 
 
-def orthogonalized(matrix: Float[Tensor, "R C"]) -> Float[Tensor, "R C"]:
-    """Nearly the nearest orthogonal matrix: the same singular vectors, with singular values of 0.7 to 1.2.
+def orthogonalized(matrices: Float[Tensor, "M R C"]) -> Float[Tensor, "M R C"]:
+    """Nearly the nearest orthogonal matrix to each: the same singular vectors, with singular values of 0.7 to 1.2.
 
     Newton–Schulz iterations, which are matrix products only. Singular values of less than about a thousandth of the
-    norm stay smaller.
+    norm stay smaller. Products of several small matrices at once are up to three times as fast as one by one.
     """
     a, b, c = COEFFICIENTS
-    wide = matrix if matrix.shape[0] <= matrix.shape[1] else matrix.T
-    wide = wide / wide.norm().clamp(min=SMALLEST_NORM)
+    tall = matrices.shape[1] > matrices.shape[2]
+    wide = matrices.mT if tall else matrices
+    wide = wide / wide.norm(dim=(1, 2), keepdim=True).clamp(min=SMALLEST_NORM)
     for _ in range(ITERATIONS):
-        gram = wide @ wide.T
-        wide = torch.addmm(wide, torch.addmm(gram, gram, gram, beta=b, alpha=c), wide, beta=a)
-    return (wide if matrix.shape[0] <= matrix.shape[1] else wide.T).contiguous()
+        gram = wide @ wide.mT
+        wide = torch.baddbmm(wide, torch.baddbmm(gram, gram, gram, beta=b, alpha=c), wide, beta=a)
+    return (wide.mT if tall else wide).contiguous()
 
 
 def owners_of(shapes: Sequence[torch.Size], processes: int) -> list[int]:
