@@ -21,7 +21,7 @@ import hashlib
 import json
 from argparse import Namespace
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from statistics import median
 
@@ -69,7 +69,7 @@ class Run:
     scoring: str | None
     curve: Curve
     """Seconds, tokens and MLM loss of each evaluation."""
-    clm_curve: Curve
+    clm_curve: Curve = field(default_factory=list)
     """The same with the loss of next tokens; empty for an arm without causal steps."""
 
 

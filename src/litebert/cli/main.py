@@ -77,9 +77,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     command, rest = _split(words)
     if command is None:
         return _unknown(words)
-    # OpenMP threads that wait spin for a moment, then sleep. Without a limit, steps were several times slower beside
-    # other processes; with 1,000 rounds they were 1.5 times slower on a virtual machine that wakes a thread slowly
-    # (benchmarks/log.md). OpenMP reads the variable when torch is imported.
+    # OpenMP threads that wait spin for a moment, then sleep. With OpenMP's default steps were several times slower
+    # beside other processes, with 1,000 rounds 1.5 times slower where a thread wakes slowly (benchmarks/log.md). OpenMP
+    # reads the variable when torch is imported.
     os.environ.setdefault("GOMP_SPINCOUNT", "10000")
     return _exit_code(lambda: _call(command, rest))
 

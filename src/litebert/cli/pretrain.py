@@ -26,7 +26,7 @@ SETTINGS: Final = {
     "train.allow_config_changes=[train.duration]": "settings that may differ from those of the run to resume",
 }
 PROCESSES: Final = {
-    "litebert pretrain … --processes 2": "on this machine; on two cores often faster than one process of two threads",
+    "litebert pretrain … --processes 2": "on this machine, one for each GPU or for half of the cores",
     "torchrun --nproc-per-node 8 --no-python litebert pretrain …": "splits each batch over 8 processes",
     "examples/cluster": "the same under Slurm, Kubernetes and Ray",
 }

@@ -2,18 +2,14 @@
 
 import json
 import shutil
-import signal
 
 import pytest
 
-from litebert.commands.finetune.finetune_result import FinetuneResult
-from litebert.commands.quickstart import quickstart_pretraining
 from litebert.commands.quickstart.quickstart import QuickstartResult, quickstart
 from litebert.commands.quickstart.quickstart_settings import QuickstartRun
-from litebert.errors import ConfigError, DataError, LitebertError, StoppedBySignalError
+from litebert.errors import ConfigError, DataError
 from litebert.inference.predictor import Predictor
 from litebert.model.io.model_directory import load_model
-from litebert.settings import read_yaml
 from litebert.tokenization.tokenizer import Tokenizer
 from support.data.texts import write_documents
 from support.runs.callbacks import At
@@ -110,93 +106,6 @@ def test_quickstart_resumes_between_stages(text, tmp_path):
     assert again.end == result.end, "the pretrained model is the same"
     assert again.pretrained_accuracy == result.pretrained_accuracy
     assert again.masks == result.masks
-
-
-# torch does not close the files to which it redirects what the processes print.
-@pytest.mark.filterwarnings("ignore:.*stdout.log:pytest.PytestUnraisableExceptionWarning")
-def test_quickstart_trains_in_two_processes(text, tmp_path, capfd):
-    out, handler = tmp_path / "out", signal.getsignal(signal.SIGTERM)
-    result = quickstart(plan(text), out, processes=2)
-    assert capfd.readouterr().out == "", "the processes print no result of their own"
-    settings = read_yaml(out / "pretrain" / "settings.yaml")
-    assert (settings["batch_size"], settings["microbatch_size"]) == (32, 16)
-    environment = json.loads((out / "pretrain" / "environment.json").read_text())
-    assert "pretrain modern-quickstart" in environment["command"]
-    assert result.end.mlm_accuracy > 0
-    for name, accuracy in (("finetune", result.pretrained_accuracy), ("from-scratch", result.random_accuracy)):
-        assert "training from step 0" in (out / f"{name}.log").read_text()
-        assert FinetuneResult.read(out / name / "result.json").best["metrics"]["accuracy"] == accuracy
-    assert quickstart(plan(text), out) == result
-    assert signal.getsignal(signal.SIGTERM) == handler, "torch's is not left"
-
-    before = (out / "finetune" / "result.json").stat().st_mtime_ns
-    (out / "result.json").unlink()
-    shutil.rmtree(out / "from-scratch")
-    again = quickstart(plan(text), out, processes=2)
-    assert again.random_accuracy == result.random_accuracy
-    assert (out / "finetune" / "result.json").stat().st_mtime_ns == before, "what is finished is not run again"
-
-
-def test_quickstart_names_the_log_of_a_fine_tuning_that_failed(text, tmp_path):
-    out = tmp_path / "out"
-    quickstart(plan(text), out)
-    (out / "result.json").unlink()
-    shutil.rmtree(out / "from-scratch")
-    (out / "text" / "labelled-train.jsonl").write_text("not JSON")
-    with pytest.raises(LitebertError, match=r"fine-tuning failed, see .*from-scratch.log; --processes 1"):
-        quickstart(plan(text), out, processes=2)
-    assert "labelled-train.jsonl" in (out / "from-scratch.log").read_text()
-
-
-@pytest.mark.parametrize(
-    ("code", "error", "message"),
-    [(128 + signal.SIGTERM, StoppedBySignalError, "the same command resumes"), (3, LitebertError, "--processes 1")],
-)
-def test_quickstart_ends_as_the_processes_of_its_pretraining(text, tmp_path, monkeypatch, code, error, message):
-    monkeypatch.setattr(quickstart_pretraining, "run_processes", lambda *_, **__: code)
-    with pytest.raises(error, match=message) as raised:
-        quickstart(plan(text), tmp_path / "out", processes=2)
-    assert raised.value.exit_code == code
-
-
-@pytest.mark.parametrize(
-    ("cores", "platform", "threads", "on_gpu", "expected"),
-    [
-        (1, "linux", "", False, 1),
-        (2, "linux", "", False, 2),
-        (8, "linux", "", False, 2),
-        (8, "linux", "", True, 1),
-        (8, "darwin", "", False, 1),
-        (8, "linux", "1", False, 1),
-    ],
-)
-def test_quickstart_uses_two_processes_where_they_were_measured(
-    monkeypatch, cores, platform, threads, on_gpu, expected
-):
-    monkeypatch.setattr(quickstart_pretraining, "num_cores", lambda: cores)
-    monkeypatch.setattr("sys.platform", platform)
-    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-    if threads:
-        monkeypatch.setenv("OMP_NUM_THREADS", threads)
-    monkeypatch.setattr("torch.cuda.is_available", lambda: on_gpu)
-    assert quickstart_pretraining.default_processes() == expected
-
-
-@pytest.mark.parametrize(("gpus", "processes", "most"), [(0, 0, 32), (0, 33, 32), (1, 2, 1)])
-def test_quickstart_refuses_processes_that_would_have_no_work(text, tmp_path, monkeypatch, gpus, processes, most):
-    monkeypatch.setattr("torch.cuda.device_count", lambda: gpus)
-    with pytest.raises(ConfigError, match=f"processes: {processes}, expected 1 to {most}"):
-        quickstart(plan(text), tmp_path / "out", processes=processes)
-    assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.parametrize(("processes", "microbatch"), [(2, 16), (3, 11), (32, 1)])
-def test_quickstart_gives_each_process_one_microbatch(text, tmp_path, monkeypatch, processes, microbatch):
-    commands = []
-    monkeypatch.setattr(quickstart_pretraining, "run_processes", lambda _, command, **__: commands.append(command) or 2)
-    with pytest.raises(LitebertError):
-        quickstart(plan(text), tmp_path / "out", processes=processes)
-    assert f"microbatch_size={microbatch}" in commands[0]
 
 
 def test_quickstart_works_with_one_file(text, tmp_path):

@@ -8,7 +8,7 @@ from typing import Annotated
 from tyro.conf import arg
 
 from litebert.errors import ConfigError
-from litebert.machine import validate_processes
+from litebert.machine import num_cores, validate_processes
 
 Processes = Annotated[int, arg(metavar="N", help="processes on this machine that divide each batch")]
 
@@ -29,6 +29,7 @@ def start_processes(count: int, command: Sequence[str]) -> None:
         return
     if started > 1:
         raise ConfigError(f"--processes: {count}, but torchrun started {started}; leave --processes out")
-    from litebert.training.distributed.torchrun import run_processes  # imports torch
+    os.environ.setdefault("OMP_NUM_THREADS", str(max(1, num_cores() // count)))
+    from litebert.training.distributed.torchrun import torchrun  # imports torch
 
-    sys.exit(run_processes(count, command))
+    sys.exit(torchrun(["--standalone", f"--nproc-per-node={count}", "-m", "litebert", *command]))

@@ -14,14 +14,11 @@ from pathlib import Path
 
 from litebert.analysis.curves import read_curves
 from litebert.analysis.plots import check_plotting, pretraining_curve
+from litebert.commands.finetune import finetune, finetune_settings
+from litebert.commands.finetune.finetune_result import FinetuneResult
+from litebert.commands.pretrain import pretrain, pretrain_settings
 from litebert.commands.pretrain.pretrain_result import PretrainResult
 from litebert.commands.pretrain.validation import ValidationScores
-from litebert.commands.quickstart.quickstart_finetuning import FineTuned, finetune_both
-from litebert.commands.quickstart.quickstart_pretraining import (
-    RECIPE,
-    pretrain_for_the_rest,
-    validate_quickstart_processes,
-)
 from litebert.commands.quickstart.quickstart_settings import QuickstartRun
 from litebert.commands.quickstart.quickstart_text import TextFiles, split_text
 from litebert.commands.result import Result
@@ -30,16 +27,21 @@ from litebert.corpus.build.build_corpus import build_corpus
 from litebert.corpus.corpus_settings import CorpusSettings
 from litebert.inference.predictor import Predictor
 from litebert.randomness import rng_for
+from litebert.settings import read_yaml
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.tokenization.vocabulary_training import TokenizerSettings, VocabularyTooLargeError, train_tokenizer
 from litebert.training.callbacks.callback import Callback
 
 logger = logging.getLogger(__name__)
 
+RECIPE = "modern-quickstart"
 BLOCK_NOTE = (
     "not ALBERT's own block but the modern one, which learns more in as many steps; transformers loads it with "
     "trust_remote_code=True (for ALBERT's block: litebert pretrain quickstart --corpus CORPUS --out RUN)"
 )
+RESERVED_SHARE, MIN_PRETRAIN_SHARE = 0.2, 0.5
+"""Shares of the time: reserved for the stages after pretraining; minimum for pretraining."""
+FINETUNE_STEPS_PER_MINUTE = 70
 MASKED_SENTENCES = 4
 MIN_WORDS, MAX_WORDS = 8, 18
 MAX_VOCABULARY_LINES = 40_000
@@ -103,15 +105,9 @@ class QuickstartResult(Result):
         return "\n".join(lines)
 
 
-def quickstart(
-    run: QuickstartRun, out: Path, *, processes: int = 1, callbacks: Sequence[Callback] = ()
-) -> QuickstartResult:
-    """Run every stage that is not finished.
-
-    `processes` divide each batch of pretraining; if there are several, both fine-tunings run at the same time.
-    """
+def quickstart(run: QuickstartRun, out: Path, *, callbacks: Sequence[Callback] = ()) -> QuickstartResult:
+    """Run every stage that is not finished."""
     started = time.monotonic()
-    validate_quickstart_processes(processes)
     check_plotting()
     logger.info("1/6 text: %s", ", ".join(run.text) or "the documentation of the installed Python libraries")
     text = TextFiles(out / "text")
@@ -128,14 +124,17 @@ def quickstart(
     tokenizer = _tokenizer(run, text, out / "tokenizer")
     logger.info("3/6 corpus")
     corpus = _corpus(text, tokenizer, out / "corpus")
-    spent = time.monotonic() - started
-    pretrained = pretrain_for_the_rest(
-        run, corpus, out / "pretrain", spent=spent, processes=processes, callbacks=callbacks
-    )
+    pretrain_run = _pretrain_run(run, corpus, out / "pretrain", spent=time.monotonic() - started)
+    logger.info("4/6 pretraining for %s", pretrain_run.train.duration.to_text())
+    pretrained = pretrain.pretrain(pretrain_run, out / "pretrain", callbacks=callbacks)
     curve = _draw(out, pretrained)
-    tuned = finetune_both(run, text, pretrained.model, out, processes=processes, callbacks=callbacks)
+    logger.info("5/6 fine-tuning from pretrained weights, then from random weights")
+    tuned = finetune.finetune(_finetune_run(run, text, pretrained.model), out / "finetune", callbacks=callbacks)
+    scratch = finetune.finetune(
+        _finetune_run(run, text, pretrained.model, from_scratch=True), out / "from-scratch", callbacks=callbacks
+    )
     logger.info("6/6 masked words")
-    result = _result(run, text, pretrained, tuned, curve)
+    result = _result(run, text, pretrained, tuned, scratch, curve)
     directory.finish(result)
     return result
 
@@ -159,6 +158,28 @@ def _corpus(text: TextFiles, tokenizer: Tokenizer, directory: Path) -> Path:
     return directory
 
 
+def _pretrain_run(run: QuickstartRun, corpus: Path, out: Path, *, spent: float) -> pretrain_settings.PretrainRun:
+    """Settings of pretraining for the remaining time; a resumed run keeps its duration."""
+    settings_file = RunDirectory(out).settings_file
+    if settings_file.exists():
+        duration = read_yaml(settings_file)["train"]["duration"]
+    else:
+        total = 60 * run.minutes
+        duration = f"{max(MIN_PRETRAIN_SHARE * total, (1 - RESERVED_SHARE) * total - spent):.0f} seconds"
+    overrides = [f"train.duration={duration}", f"seed={run.seed}"]
+    return pretrain_settings.load_pretrain_config(RECIPE, overrides, corpus=corpus)
+
+
+def _finetune_run(
+    run: QuickstartRun, text: TextFiles, model: Path, *, from_scratch: bool = False
+) -> finetune_settings.FinetuneRun:
+    """Settings of fine-tuning; the two runs differ in the initial weights only."""
+    data = {"train": str(text.labelled_train), "dev": str(text.labelled_dev)}
+    steps = f"train.duration={max(1, round(FINETUNE_STEPS_PER_MINUTE * run.minutes))} steps"
+    given = {"model": str(model), "from_scratch": from_scratch, "data": data, "baseline": not from_scratch}
+    return finetune_settings.load_finetune_config("quickstart", [steps, f"seed={run.seed}"], given=given)
+
+
 def _draw(out: Path, pretrained: PretrainResult) -> Path:
     assert pretrained.end is not None, "the recipe evaluates"
     path = out / "curve.png"
@@ -172,13 +193,14 @@ def _result(
     run: QuickstartRun,
     text: TextFiles,
     pretrained: PretrainResult,
-    tuned: FineTuned,
+    tuned: FinetuneResult,
+    scratch: FinetuneResult,
     curve: Path,
 ) -> QuickstartResult:
     assert pretrained.start is not None, "the recipe evaluates"
     assert pretrained.end is not None, "the recipe evaluates"
     labels = Counter(row["label"] for row in _rows(text.labelled_dev))
-    majority, *linear = (scores["accuracy"] for scores in tuned.pretrained.baselines.values())
+    majority, *linear = (scores["accuracy"] for scores in tuned.baselines.values())
     return QuickstartResult(
         model=pretrained.model,
         recipe=RECIPE,
@@ -186,8 +208,8 @@ def _result(
         start=pretrained.start,
         end=pretrained.end,
         masks=_fill_masks(text, pretrained.model, seed=run.seed),
-        pretrained_accuracy=tuned.pretrained.best["metrics"]["accuracy"],
-        random_accuracy=tuned.random.best["metrics"]["accuracy"],
+        pretrained_accuracy=tuned.best["metrics"]["accuracy"],
+        random_accuracy=scratch.best["metrics"]["accuracy"],
         majority_accuracy=majority,
         linear_accuracy=linear[0] if linear else None,
         labels=tuple(sorted(labels)),
