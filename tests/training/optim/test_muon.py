@@ -110,6 +110,15 @@ def test_direction_has_the_singular_vectors_of_the_momentum(shape, dtype):
     assert torch.allclose(found, singular.diag(), atol=tolerance(dtype, "compound"))
 
 
+def test_direction_does_not_depend_on_the_other_matrices():
+    small, large = (
+        torch.randn(2, 6, 4, generator=torch.Generator().manual_seed(3)) * torch.tensor([0.01, 100])[:, None, None]
+    )
+    together = orthogonalized(torch.stack([small, large]))
+    for matrix, direction in zip((small, large), together, strict=True):
+        assert torch.allclose(direction, orthogonalized(matrix[None])[0], atol=tolerance(torch.float32, "compound"))
+
+
 def test_momentum_of_zeros_has_no_direction():
     assert not orthogonalized(torch.zeros(2, 4, 6)).any()
 
