@@ -110,6 +110,14 @@ def test_predict_warns_of_truncated_rows(tuned, caplog):
     assert "truncated" not in caplog.text
 
 
+def test_embed_warns_of_truncated_texts(tuned, caplog):
+    litebert.embed(tuned.model, ["the film was good " * 50, "good"], max_length=16)
+    assert "texts: 1 of 2 texts are longer than 16 tokens, max_length, and were truncated" in caplog.text
+    caplog.clear()
+    litebert.embed(tuned.model, ["good"], max_length=16)
+    assert "truncated" not in caplog.text
+
+
 def test_columns_of_training_are_used_for_a_directory_and_a_loaded_model(pretrained, opinions, tmp_path):
     rows = [{"text": str(number), "review": row["text"], "label": row["label"]} for number, row in enumerate(opinions)]
     settings = {**SETTINGS, "duration": "2 steps"}

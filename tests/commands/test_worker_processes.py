@@ -1,8 +1,6 @@
 """Processes of a sweep or of a reproduction."""
 
-import signal
-
-from litebert.commands.worker_processes import StopWithParent, worker_env
+from litebert.commands.worker_processes import worker_env
 
 
 def test_worker_env_divides_threads_and_devices():
@@ -10,14 +8,3 @@ def test_worker_env_divides_threads_and_devices():
     found = [worker_env(slot, 1, {}, devices=2)["CUDA_VISIBLE_DEVICES"] for slot in range(3)]
     assert found == ["0", "1", "0"]
     assert worker_env(1, 1, {"CUDA_VISIBLE_DEVICES": "5,7"}, devices=2)["CUDA_VISIBLE_DEVICES"] == "7"
-
-
-def test_worker_stops_with_the_process_that_started_it(monkeypatch):
-    received = []
-    monkeypatch.setattr("litebert.commands.worker_processes.os.kill", lambda process, number: received.append(number))
-    callback = StopWithParent()
-    callback.on_step(None, None)
-    assert received == []
-    monkeypatch.setattr("litebert.commands.worker_processes.os.getppid", lambda: 1)
-    callback.on_step(None, None)
-    assert received == [signal.SIGTERM]

@@ -85,7 +85,10 @@ def embed(
     if isinstance(model, Predictor) and precision is not None:
         raise ConfigError("precision: a Predictor has its own; give it to Predictor.load")
     predictor = model if isinstance(model, Predictor) else Predictor.load(model, precision=precision or "fp32")
-    return predictor.embedder(EmbeddingSettings(**settings)).embed(list(validate_texts(texts)))
+    embedder = predictor.embedder(EmbeddingSettings(**settings))
+    vectors, truncated = embedder.vectors_and_truncated(list(validate_texts(texts)))
+    embedder.warn_truncated("texts", truncated, texts=len(vectors))
+    return vectors
 
 
 def _rows(data: LabelledData) -> tuple[Mapping[str, Any], ...]:

@@ -5,7 +5,6 @@ A worker that crashes does not stop the others.
 
 import logging
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -17,7 +16,6 @@ from typing import Final, TypeVar
 import torch
 
 from litebert.errors import StoppedBySignalError
-from litebert.training.callbacks.callback import Callback, RunState, StepRecord
 from litebert.training.loop.signals import StopSignals
 
 logger = logging.getLogger(__name__)
@@ -118,15 +116,3 @@ def _stop(processes: Sequence["subprocess.Popen[bytes]"]) -> None:
             process.terminate()
     for process in processes:
         process.wait()
-
-
-class StopWithParent(Callback):
-    """Ends the run, with its state saved, when the process that started it has ended."""
-
-    def __init__(self) -> None:
-        self._parent = os.getppid()
-
-    def on_step(self, run: RunState, record: StepRecord) -> None:
-        """Check after every step."""
-        if os.getppid() != self._parent:
-            os.kill(os.getpid(), signal.SIGTERM)

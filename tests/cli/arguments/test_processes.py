@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -33,13 +34,17 @@ def test_another_number_than_that_of_torchrun_is_refused(monkeypatch):
         start_processes(2, ["pretrain"])
 
 
-def run_two_processes(made, out, *words):
-    """`litebert pretrain … --processes 2` of a toy model, as a user runs it."""
+def two_processes(made, out, *words):
+    """The command and environment of `litebert pretrain … --processes 2` of a toy model, as a user runs it."""
     command = [sys.executable, "-m", "litebert", "pretrain", "quickstart", *TOY, "microbatch_size=4", *words]
     command += ["--corpus", str(made / "corpus"), "--out", str(out), "--processes", "2"]
     environment = {name: value for name, value in os.environ.items() if name != "OMP_NUM_THREADS"}
     environment["PYTHONPATH"] = PYTHONPATH
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    return {"args": command, "env": environment, "text": True}
+
+
+def run_two_processes(made, out, *words):
+    return subprocess.run(**two_processes(made, out, *words), capture_output=True, timeout=120, check=False)
 
 
 def test_two_processes_divide_a_batch_and_print_one_result(made, tmp_path):
@@ -62,3 +67,16 @@ def test_settings_are_refused_before_processes_are_started(made, tmp_path, capsy
     words = ["pretrain", "quickstart", "batch_size=0", "--corpus", str(made / "corpus"), "--out", str(tmp_path / "run")]
     assert main([*words, "--processes", "2"]) == 2
     assert "batch_size" in capsys.readouterr().err
+
+
+def test_processes_save_their_state_and_end_when_the_one_that_started_them_is_killed(made, tmp_path):
+    run = tmp_path / "run"
+    words = ["train.duration=100000 steps", "train.checkpoint_every=100000 steps"]
+    process = subprocess.Popen(**two_processes(made, run, *words), stderr=subprocess.PIPE)
+    while not (run / "metrics.jsonl").exists() or not (run / "metrics.jsonl").read_bytes():
+        assert process.poll() is None, process.communicate()[1]
+        time.sleep(0.05)
+    process.kill()
+    _, log = process.communicate(timeout=60)  # ends once no process has its stderr open
+    assert f"the process that started this one ({process.pid}) has ended; the run stops" in log
+    assert len(list((run / "checkpoints").glob("step-*"))) == 1

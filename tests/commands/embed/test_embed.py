@@ -69,6 +69,18 @@ def test_embed_writes_the_vectors_of_the_predictor_in_every_format(model, table,
     assert files_in(output.parent) == [output.name, *beside]
 
 
+@pytest.mark.parametrize("suffix", [".npy", ".jsonl", ".parquet"])
+def test_embed_warns_once_of_truncated_rows(model, tmp_path, monkeypatch, caplog, suffix):
+    monkeypatch.setattr(predict_stream, "ROWS_PER_WINDOW", 2)
+    (tmp_path / "rows.csv").write_text("text\n" + "good " * 50 + "\ngood\n" + "bad " * 50 + "\n")
+    output = tmp_path / f"vectors{suffix}"
+    run_embed(model, tmp_path / "rows.csv", output, embedding=EmbeddingSettings(max_length=8))
+    messages = [record.message for record in caplog.records if "truncated" in record.message]
+    assert messages == [
+        f"{tmp_path / 'rows.csv'}: 2 of 3 texts are longer than 8 tokens, max_length, and were truncated"
+    ]
+
+
 def test_embed_keeps_the_rows_in_json_lines_and_parquet(model, table, texts, tmp_path):
     parquet = pytest.importorskip("pyarrow.parquet")
     for suffix in (".jsonl", ".parquet"):

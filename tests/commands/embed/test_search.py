@@ -90,6 +90,15 @@ def test_search_rejects_vectors_of_other_texts_models_or_settings(
         search(run)
 
 
+def test_search_warns_of_truncated_rows_and_queries(model, tmp_path, caplog):
+    (tmp_path / "rows.txt").write_text("good " * 50 + "\ngood\n")
+    run = SearchRun(model=model, input=tmp_path / "rows.txt", query=("good", "bad " * 50, "bad " * 60))
+    search(run.replace(embedding=EmbeddingSettings(max_length=8)))
+    messages = [record.message for record in caplog.records if "truncated" in record.message]
+    ending = "texts are longer than 8 tokens, max_length, and were truncated"
+    assert messages == [f"{tmp_path / 'rows.txt'}: 1 of 2 {ending}", f"queries: 2 of 3 {ending}"]
+
+
 def test_search_rejects_vectors_without_a_row_for_each_text(model, table, texts, tmp_path):
     run = SearchRun(model=model, input=table, query=texts[:1], vectors=tmp_path / "own.npy")
     for array, message in [

@@ -145,13 +145,15 @@ class VectorWriter:
     def _write(self, output: Path, output_format: OutputFormat) -> None:
         windows = texts_of(self.run.input, self.run.text).windows
         fingerprint = self.spec.fingerprint
-        write_predictions(
+        written = write_predictions(
             *(output, output_format, windows, self._embeddings), source=self.run.input, fingerprint=fingerprint
         )
+        self.embedder.warn_truncated(str(self.run.input), written.counts.get("truncated", 0), texts=written.rows)
 
     def _embeddings(self, examples: Sequence[TextAtPlace]) -> WindowResults:
         texts, places = zip(*examples, strict=True)
-        return WindowResults([Embedding(vector) for vector in self.embedder.embed(texts, places=places)])
+        vectors, truncated = self.embedder.vectors_and_truncated(texts, places=places)
+        return WindowResults([Embedding(vector) for vector in vectors], truncated=truncated)
 
 
 def texts_of(path: Path, column: str | None) -> InputFile:

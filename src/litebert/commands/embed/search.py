@@ -73,7 +73,8 @@ def search(run: SearchRun) -> SearchResult:
     embedder = Predictor.load(model, precision=run.precision, threads=run.threads).embedder(settings)
     vectors = _embedded(run, embedder) if run.vectors is None else read_vectors(run.vectors)
     places = [place for _, place in queries]
-    query_vectors = embedder.embed([text for text, _ in queries], places=places)
+    query_vectors, truncated = embedder.vectors_and_truncated([text for text, _ in queries], places=places)
+    embedder.warn_truncated("queries", truncated, texts=len(queries))
     hits = _nearest(run, query_vectors, vectors)
     texts = _texts_of_rows(run, {hit.index for each in hits for hit in each}, expected=len(vectors))
     found = tuple(
@@ -108,11 +109,15 @@ def _settings_of(run: SearchRun, vectors: Path, model: Path) -> EmbeddingSetting
 
 
 def _embedded(run: SearchRun, embedder: Embedder) -> np.ndarray:
-    parts = []
+    parts, truncated = [], 0
     for window in texts_of(run.input, run.text).windows():
         texts, places = zip(*window.examples, strict=True)
-        parts.append(embedder.embed(texts, places=places))
-    return np.concatenate(parts)
+        vectors, longer = embedder.vectors_and_truncated(texts, places=places)
+        parts.append(vectors)
+        truncated += longer
+    embedded = np.concatenate(parts)
+    embedder.warn_truncated(str(run.input), truncated, texts=len(embedded))
+    return embedded
 
 
 def _nearest(run: SearchRun, queries: np.ndarray, vectors: np.ndarray) -> list[list[Hit]]:

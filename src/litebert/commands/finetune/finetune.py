@@ -43,6 +43,7 @@ from litebert.tasks.types.registry import get_task_type
 from litebert.training.callbacks.callback import Callback
 from litebert.training.callbacks.early_stopping import EarlyStopping
 from litebert.training.callbacks.milestones import Milestones
+from litebert.training.callbacks.stop_with_parent import stop_with_parent
 from litebert.training.distributed.context import DistributedContext, distributed_context
 from litebert.training.trainer import RunInfo, Trainer, TrainResult
 
@@ -120,7 +121,7 @@ def _train(
             },
         ),
         evaluate=best.evaluate,
-        callbacks=[best, milestones, *early_stopping, *callbacks],
+        callbacks=[best, milestones, *early_stopping, *callbacks, *stop_with_parent(world)],
         lr_multipliers=lr_multipliers,
     )
     trainer.validate_checkpoint()

@@ -23,6 +23,7 @@ from litebert.tokenization.tokenizer import Tokenizer
 from litebert.training.callbacks.callback import Callback
 from litebert.training.callbacks.milestones import Milestones
 from litebert.training.callbacks.plateau_detector import PlateauDetector
+from litebert.training.callbacks.stop_with_parent import stop_with_parent
 from litebert.training.distributed.context import DistributedContext, distributed_context
 from litebert.training.trainer import RunInfo, Trainer
 
@@ -86,6 +87,7 @@ def _train(
             _milestones(run, directory, tokenizer),
             *([best] if best else []),
             *callbacks,
+            *stop_with_parent(world),
         ],
     )
     trainer.validate_checkpoint()

@@ -28,7 +28,6 @@ from litebert.commands.finetune.setup import read_data
 from litebert.commands.pretrain.pretrain import pretrain
 from litebert.commands.pretrain.pretrain_settings import PretrainRun
 from litebert.commands.run_directory import RunDirectory
-from litebert.commands.worker_processes import StopWithParent
 from litebert.corpus.format.shards import Corpus
 from litebert.corpus.sampling.pretrain_batches import PretrainBatches
 from litebert.errors import CheckpointError, LitebertError, StoppedBySignalError
@@ -39,6 +38,7 @@ from litebert.model.io.model_directory import load_model
 from litebert.model.model_stats import parameter_counts
 from litebert.tasks.metrics.metrics import METRICS
 from litebert.training.callbacks.progress_display import LogDisplay
+from litebert.training.callbacks.stop_with_parent import StopWithParent
 
 logger = logging.getLogger(__name__)
 

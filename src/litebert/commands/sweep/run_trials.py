@@ -18,12 +18,13 @@ from litebert.commands.finetune.finetune_settings import FinetuneRun
 from litebert.commands.run_directory import RunDirectory
 from litebert.commands.sweep.sweep_settings import Trial
 from litebert.commands.sweep.trial_results import State, SweepPaths, result_of
-from litebert.commands.worker_processes import StopWithParent, Worker, run_workers
+from litebert.commands.worker_processes import Worker, run_workers
 from litebert.errors import DivergedError, LitebertError, StoppedBySignalError
 from litebert.files import write_json
 from litebert.logs import log_to_stderr
 from litebert.training.callbacks.callback import Callback
 from litebert.training.callbacks.progress_display import LogDisplay
+from litebert.training.callbacks.stop_with_parent import StopWithParent
 
 logger = logging.getLogger(__name__)
 

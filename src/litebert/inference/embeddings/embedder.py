@@ -1,5 +1,6 @@
 """Texts to vectors with the encoder of any model."""
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Self
@@ -17,6 +18,8 @@ from litebert.model.models import POOLERS
 from litebert.settings import InferencePrecision
 from litebert.tasks.encoded import Encoded, build_feature
 from litebert.tokenization.tokenizer import Tokenizer
+
+logger = logging.getLogger(__name__)
 
 TEXTS_PER_PART: Final = 4096
 """Texts whose tokens are in memory at once."""
@@ -66,15 +69,30 @@ class Embedder:
 
         `places` say where each text comes from, for the DataError if it has no token; None: text 1, text 2, …
         """
-        places = places or [f"text {number}" for number in range(1, len(texts) + 1)]
-        vectors = np.empty((len(texts), self.dimensions), np.float32)
-        for start in range(0, len(texts), TEXTS_PER_PART):
-            part = slice(start, start + TEXTS_PER_PART)
-            vectors[part] = self._embed(texts[part], places[part])
+        vectors, _ = self.vectors_and_truncated(texts, places=places)
         return vectors
 
-    def _embed(self, texts: Sequence[str], places: Sequence[str]) -> np.ndarray:
-        encoded = self._encode(texts, places)
+    def vectors_and_truncated(
+        self, texts: Sequence[str], *, places: Sequence[str] | None = None
+    ) -> tuple[np.ndarray, int]:
+        """The vectors of `embed`, and how many texts are longer than `max_length`."""
+        places = places or [f"text {number}" for number in range(1, len(texts) + 1)]
+        vectors = np.empty((len(texts), self.dimensions), np.float32)
+        truncated = 0
+        for start in range(0, len(texts), TEXTS_PER_PART):
+            part = slice(start, start + TEXTS_PER_PART)
+            encoded = self._encode(texts[part], places[part])
+            vectors[part] = self._embed(encoded)
+            truncated += encoded.num_truncated
+        return vectors, truncated
+
+    def warn_truncated(self, place: str, truncated: int, *, texts: int) -> None:
+        """Warn if some of the `texts` of a place, a file or an argument, are longer than this embedder reads."""
+        if truncated:
+            details = (place, truncated, texts, self.max_length)
+            logger.warning("%s: %d of %d texts are longer than %d tokens, max_length, and were truncated", *details)
+
+    def _embed(self, encoded: Encoded) -> np.ndarray:
         states = model_outputs(self.model, encoded, self._forward, precision=self.precision)
         vectors = np.stack(states)[:, : self.dimensions]
         return unit_length(vectors) if self.normalize else vectors
