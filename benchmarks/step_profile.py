@@ -2,6 +2,7 @@
 
 python benchmarks/step_profile.py [--model PRESET] [SETTING=VALUE …] [--rows full-128] [--batch-size 8] [--threads N]
     [--corpus DIR]
+python benchmarks/step_profile.py --recipe NAME --corpus DIR [SETTING=VALUE …] [--threads N]
 
 The settings change the preset: `--model modern-tiny num_hidden_layers=4 hidden_size=128 intermediate_size=336`.
 
@@ -10,7 +11,8 @@ too, so that what no part accounts for shows. The floor of a part is its product
 what it keeps for the backward pass, written once and read once at the bandwidth of a copy. "Products alone" are the
 same products one by one, in the shapes that they have in the part: the share of the peak that they reach is the largest
 that a step of these products could have. With a corpus the step is also run by the trainer, on real text, and what
-is not forward and backward is told.
+is not forward and backward is told. `--recipe` runs steps of a pretraining recipe instead, with its own batches,
+objectives and optimizer, and tells the share of the peak that they reach.
 """
 
 import argparse
@@ -20,6 +22,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import speed_timing as timing
 import torch
 from libraries import speed_contestants as who
@@ -28,6 +31,9 @@ from torch import Tensor
 from torch.nn.utils import clip_grads_with_norm_, get_total_norm
 from torch.utils.flop_counter import FlopCounterMode
 
+from litebert.analysis.curves import read_curves
+from litebert.commands.pretrain.pretrain import pretrain
+from litebert.commands.pretrain.pretrain_settings import load_pretrain_config
 from litebert.commands.pretrain.pretraining_objective import PretrainingObjective
 from litebert.corpus.format.shards import Corpus
 from litebert.corpus.sampling.pretrain_batches import PretrainBatch, PretrainBatches
@@ -48,6 +54,8 @@ from litebert.training.trainer import RunInfo, Trainer
 
 CPU = torch.device("cpu")
 COPIED_BYTES = 2**28
+RECIPE_STEPS = 60
+"""Of which the first quarter, in which torch compiles its products, is not counted."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +75,9 @@ def main() -> None:
     arguments = _arguments()
     if arguments.threads:
         torch.set_num_threads(arguments.threads)
+    if arguments.recipe:
+        print(recipe_share(arguments))
+        return
     kind, length = arguments.rows.split("-")
     config = ModelConfig.parse(with_overrides(preset(arguments.model).to_dict(), arguments.settings), where="settings")
     model = ForPretraining(config, seed=0).train()
@@ -85,6 +96,25 @@ def main() -> None:
     print(table(parts, whole=whole + parts[-1].seconds, rate=rate, bandwidth=bandwidth))
     if arguments.corpus:
         print("\n" + outside(arguments.corpus, config, arguments.batch_size, int(length)))
+
+
+def recipe_share(arguments: argparse.Namespace) -> str:
+    """Products of the steps of a recipe over the peak, with everything that a step of the trainer does."""
+    with tempfile.TemporaryDirectory() as scratch:
+        duration = f"train.duration={RECIPE_STEPS} steps"
+        fixed = ["train.precision=bf16", duration, "train.log_every=1", "train.evaluate_every=null"]
+        run = load_pretrain_config(arguments.recipe, [*arguments.settings, *fixed], corpus=arguments.corpus)
+        pretrain(run, Path(scratch) / "run")
+        curves = read_curves(Path(scratch) / "run" / "metrics.jsonl")
+    rate = timing.matmul_rate(CPU, size=1024, seconds=arguments.seconds)
+    names = "train/examples_per_second", "train/flops_per_second", "train/tokens_per_second"
+    examples, flops, tokens = (np.array(curves[name].values[RECIPE_STEPS // 4 :]) for name in names)
+    reached, read = (np.average(each, weights=1 / examples) for each in (flops, tokens))  # by the time of each step
+    return (
+        f"{' '.join([arguments.recipe, *arguments.settings])}, {torch.get_num_threads()} threads: "
+        f"{reached / 1e9:.0f} GFLOP/s, {read:,.0f} tokens/s; products in bf16 at {rate / 1e9:.0f} GFLOP/s: "
+        f"{reached / rate:.0%} of the peak"
+    )
 
 
 def model_parts(model: ForPretraining, batch: PretrainBatch, *, seconds: float) -> list[Part]:
@@ -263,13 +293,17 @@ def outside(directory: Path, config: ModelConfig, batch_size: int, length: int, 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("settings", nargs="*", metavar="SETTING=VALUE", help="of the model, other than its preset's")
+    parser.add_argument("--recipe", help="a pretraining recipe, whose own steps are run")
     parser.add_argument("--model", default="albert-base-v2", help="a preset")
     parser.add_argument("--rows", default="full-128", help="full or mixed, and the longest: full-512, mixed-512")
     parser.add_argument("--batch-size", type=int, default=8)
     parser.add_argument("--threads", type=int, help="of the CPU; all unless said otherwise")
     parser.add_argument("--seconds", type=float, default=3.0, help="to spend on each figure")
     parser.add_argument("--corpus", type=Path, help="corpus directory, for the share of time outside the model")
-    return parser.parse_args()
+    arguments = parser.parse_args()
+    if arguments.recipe and not arguments.corpus:
+        parser.error("--recipe needs --corpus")
+    return arguments
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # From text to the files of a release: an encoder with its tokenizer and model card, as a model directory for
-# fine-tuning and in int8 for use without torch. The recipe `night` takes eight hours of two cores; a second call resumes.
+# fine-tuning and in int8 for use without torch. The recipe `night` takes 80 minutes to 3 hours of two cores; a second call resumes.
 # Needs: pip install 'litebert[export,datasets]'
 # Usage: release_encoder.sh OUT [SETTING=VALUE…] [-- TEXT…]
 #   SETTING=VALUE: of the pretraining (of both recipes, if there are two), such as card.license=mit 'card.language=[en]' 'card.intended_uses=Short texts.'
@@ -20,7 +20,7 @@ vocab_size=${VOCAB_SIZE:-8000}
 packages=onnx,onnxruntime
 case "${text[*]}" in *hf:*) packages+=,datasets ;; esac
 python=$(dirname "$(command -v litebert)")/python
-if ! "$python" -c "import $packages" 2> /dev/null; then  # now, not after eight hours
+if ! "$python" -c "import $packages" 2> /dev/null; then  # now, not after hours
   echo "a package is missing: pip install 'litebert[export,datasets]'" >&2
   exit 2
 fi
