@@ -3,6 +3,8 @@
 import pytest
 import torch
 
+from litebert.commands.analyze.layer_analysis import layers
+from litebert.commands.analyze.layers_settings import LayersRun
 from litebert.commands.finetune.finetune import finetune
 from litebert.commands.finetune.finetune_settings import FinetuneRun
 from litebert.commands.pretrain.pretrain import pretrain
@@ -55,6 +57,15 @@ def test_modern_block_is_fine_tuned_and_predicts(corpus_directory, tmp_path):
     result = finetune(FinetuneRun.parse(values, where="test"), tmp_path / "run")
     assert load_model(result.model).config.recursion_lora_rank == 2
     assert "trust_remote_code=True" in (result.model / "README.md").read_text()
+
+
+def test_layers_of_a_modern_model_are_analyzed(corpus_directory, tmp_path):
+    pytest.importorskip("matplotlib")
+    model = str(pretrain(modern_run(corpus_directory), tmp_path / "run").model)
+    run = LayersRun(models=(model,), corpus=corpus_directory, out=tmp_path / "layers.png", examples=8)
+    found = layers(run).models[model]
+    assert len(found.distances) == len(found.angles) == 2
+    assert min(*found.distances, *found.angles) > 0
 
 
 def test_modern_model_and_tokenizer_are_loaded_by_transformers(corpus_directory, tmp_path, monkeypatch):
