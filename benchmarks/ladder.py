@@ -19,6 +19,7 @@ tokens in an equal share of their steps; the seconds are those of a quiet machin
 import argparse
 import hashlib
 import json
+import sys
 from argparse import Namespace
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
@@ -30,12 +31,12 @@ from arms.trials import FIRST_PHASES, TRIALS, StopAtHalf
 
 from litebert.analysis.curves import read_curves
 from litebert.commands.compute import with_saved_precision
-from litebert.commands.evaluate.minimal_pairs import evaluate_minimal_pairs
+from litebert.commands.evaluate.minimal_pairs import evaluate_minimal_pairs, read_minimal_pairs
 from litebert.commands.pretrain.pretrain import pretrain
 from litebert.commands.pretrain.pretrain_result import PretrainResult
 from litebert.commands.pretrain.pretrain_settings import PretrainRun, load_pretrain_config
 from litebert.commands.run_directory import RunDirectory
-from litebert.errors import ConfigError
+from litebert.errors import ConfigError, LitebertError
 from litebert.inference.word_masking import Scoring
 from litebert.settings import read_yaml, with_overrides
 from litebert.training.callbacks.callback import Callback
@@ -76,8 +77,23 @@ class Run:
 def main() -> None:
     """Run all rungs, or continue where they stopped."""
     arguments = _arguments()
+    try:
+        run_ladder(arguments)
+    except LitebertError as error:
+        sys.exit(f"ladder.py: {error}")
+
+
+def run_ladder(arguments: Namespace) -> None:
+    """Run every arm of every rung; LitebertError for a wrong arm or suite before anything is trained."""
     file = read_yaml(arguments.arms)
     arms = {name: [*file.get("settings", []), *changes] for name, changes in file["arms"].items()}
+    for name in arms:
+        try:
+            settings_of(file["recipe"], name, arms[name], corpus=arguments.corpus)
+        except ConfigError as error:
+            raise ConfigError(f"{arguments.arms}: {error}") from None
+    if arguments.suite:
+        read_minimal_pairs(arguments.suite)
     finished: list[Run] = []
     for rung in range(arguments.rungs):
         last = rung == arguments.rungs - 1
@@ -92,10 +108,8 @@ def main() -> None:
 def run(recipe: str, name: str, overrides: list[str], *, tokens: int, seed: int, arguments: Namespace) -> Run:
     """Train and score an arm; a finished one is read from its directory."""
     out = arguments.out / f"{name}-{tokens}-seed{seed}"
-    trial = trial_of(name, overrides)
     fixed = [f"train.duration={tokens} tokens", f"seed={seed}"]
-    changes = [word for word in overrides if not word.startswith(TRIAL)]
-    settings = load_pretrain_config(recipe, [*changes, *fixed], corpus=arguments.corpus)
+    settings, trial = settings_of(recipe, name, [*overrides, *fixed], corpus=arguments.corpus)
     settings = with_saved_precision(settings, out, DistributedContext.current())
     refuse_other_settings(out, settings, trial)
     scores = scores_file(out, arguments.suite)
@@ -120,6 +134,16 @@ def run(recipe: str, name: str, overrides: list[str], *, tokens: int, seed: int,
     )
     scores.write_text(json.dumps(asdict(result)))
     return result
+
+
+def settings_of(recipe: str, arm: str, overrides: list[str], *, corpus: Path) -> tuple[PretrainRun, str | None]:
+    """The settings of a run, and its trial if it has one; ConfigError if one of them is wrong."""
+    trial = trial_of(arm, overrides)
+    changes = [word for word in overrides if not word.startswith(TRIAL)]
+    try:
+        return load_pretrain_config(recipe, changes, corpus=corpus), trial
+    except ConfigError as error:
+        raise ConfigError(f"{arm}: {error}") from None
 
 
 def trial_of(arm: str, overrides: list[str]) -> str | None:

@@ -30,6 +30,8 @@ INPUT_SETTINGS = "input_settings.json"
 """How a fine-tuned model reads its inputs, in a model directory."""
 QUESTION_SETTINGS = "question_answering.json"
 """The same for question answering."""
+PRETRAINING_SETTINGS = "pretraining_settings.json"
+"""How the examples of pretraining were drawn, in the model directory of a pretrained model."""
 
 
 def write_text(path: Path, text: str) -> None:

@@ -73,7 +73,7 @@ def test_milestones_are_accepted_where_a_model_is(run, tmp_path):
 def test_milestone_is_scored_on_examples_drawn_as_in_its_run(run, corpus_directory, caplog, directory):
     caplog.set_level("INFO")
     evaluate(EvaluateRun(model=str(run / directory / NAMES[0]), corpus=corpus_directory))
-    assert "drawn as in its run" in caplog.text
+    assert "drawn as in its pretraining" in caplog.text
 
 
 def test_milestone_beyond_the_end_is_refused_before_anything_is_written(corpus_directory, tmp_path):

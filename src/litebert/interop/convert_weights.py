@@ -8,7 +8,15 @@ from typing import Any
 from torch import Tensor, nn
 
 from litebert.errors import ConfigError
-from litebert.files import INPUT_SETTINGS, QUESTION_SETTINGS, README, TASK, update_manifest, write_json
+from litebert.files import (
+    INPUT_SETTINGS,
+    PRETRAINING_SETTINGS,
+    QUESTION_SETTINGS,
+    README,
+    TASK,
+    update_manifest,
+    write_json,
+)
 from litebert.interop.tensor_bundle import index_file
 from litebert.interop.tf_checkpoint import TFCheckpoint, read_tf_checkpoint, write_tf_checkpoint
 from litebert.model.io.hf_weights import IDENTITY, MappedWeights
@@ -28,8 +36,8 @@ from litebert.model.remap_weights import remap_weights
 from litebert.tokenization.tokenizer import Tokenizer
 
 MODULES = "modules.json"
-_OF_THE_TASK = (TASK, INPUT_SETTINGS, QUESTION_SETTINGS)
-"""What a fine-tuned model has beside config, weights and tokenizer."""
+_OF_THE_TASK = (TASK, INPUT_SETTINGS, QUESTION_SETTINGS, PRETRAINING_SETTINGS)
+"""What a fine-tuned or pretrained model has beside config, weights and tokenizer."""
 
 
 @dataclass(frozen=True)

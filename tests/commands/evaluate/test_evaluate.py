@@ -1,5 +1,7 @@
 """Evaluation of a pretrained model on held-out text."""
 
+import json
+
 import pytest
 
 from litebert.commands.evaluate.evaluate import evaluate
@@ -64,7 +66,7 @@ def test_evaluate_draws_examples_as_the_run_unless_told(tmp_path, corpus_directo
     (tmp_path / "run" / "settings.yaml").write_text(write_yaml(settings))
     own, _ = evaluate(EvaluateRun(model=str(tmp_path / "run"), corpus=corpus_directory))
     assert list(own["sentence_pairs"]) == ["nsp"]
-    assert "at most 48 tokens, pairing nsp, drawn as in its run" in caplog.text
+    assert "at most 48 tokens, pairing nsp, drawn as in its pretraining" in caplog.text
     alone = save_model(load_model(model), tmp_path / "alone", extra_files=tokenizer.files())
     told = ("max_length=48", "pairing=nsp", "max_ngram=1", "mlm_probability=0.4")
     same, _ = evaluate(
@@ -91,7 +93,21 @@ def test_evaluate_finds_the_run_of_a_model_in_the_working_directory(
     (tmp_path / "run" / "settings.yaml").write_text(write_yaml(settings))
     monkeypatch.chdir(model)
     evaluate(EvaluateRun(model=".", corpus=corpus_directory, max_eval_examples=64))
-    assert "at most 40 tokens, pairing nsp, drawn as in its run" in caplog.text
+    assert "at most 40 tokens, pairing nsp, drawn as in its pretraining" in caplog.text
+
+
+def test_evaluate_draws_examples_as_a_model_directory_says_wherever_it_is(
+    tmp_path, corpus_directory, tokenizer, caplog
+):
+    caplog.set_level("INFO")
+    drawn = {"sampling": {"max_length": 40, "pairing": "nsp"}, "eval_pair_objectives": ["sop"]}
+    model = saved(tmp_path / "elsewhere", tokenizer)
+    (model / "pretraining_settings.json").write_text(json.dumps(drawn))
+    scores, _ = evaluate(EvaluateRun(model=str(model), corpus=corpus_directory, max_eval_examples=64))
+    assert set(scores["sentence_pairs"]) == {"nsp", "sop"}
+    assert "at most 40 tokens, pairing nsp, drawn as in its pretraining; change this by" in caplog.text
+    scores_of(model, corpus_directory, "max_length=32")
+    assert "at most 32 tokens, pairing nsp, drawn as in its pretraining, but max_length=32" in caplog.text
 
 
 def test_evaluate_rejects_examples_longer_than_the_model_reads(tmp_path, corpus_directory, tokenizer):

@@ -148,6 +148,16 @@ def test_evaluate_command_scores_a_suite_by_next_tokens(pairs, small_config, tin
     assert "nothing is masked" in capsys.readouterr().err
 
 
+def test_scoring_of_a_model_with_causal_steps_by_masked_tokens_names_the_other(
+    pairs, small_config, tiny_tokenizer, tmp_path, caplog
+):
+    caplog.set_level("INFO")
+    model = save_model(ForPretraining(small_config), tmp_path / "model", extra_files=tiny_tokenizer.files())
+    (model / "pretraining_settings.json").write_text('{"sampling": {"causal_fraction": 0.75}}')
+    evaluate(EvaluateRun(model=str(model), suite=pairs))
+    assert "was pretrained on next tokens too; --scoring causal scores by them" in caplog.text
+
+
 def test_causal_scoring_of_a_model_without_causal_steps_is_refused(pairs, small_config, tiny_tokenizer, tmp_path):
     model = save_model(ForPretraining(small_config), tmp_path / "run" / "model", extra_files=tiny_tokenizer.files())
     (tmp_path / "run" / "settings.yaml").write_text("command: pretrain\nsampling: {causal_fraction: 0.0}\n")

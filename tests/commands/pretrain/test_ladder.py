@@ -113,6 +113,25 @@ def test_trials_change_training_and_not_the_evaluation_before_it(name, run_arm, 
         assert scores[0].read_text() == scores[1].read_text()
 
 
+@pytest.mark.parametrize(
+    ("arm", "suite", "message"),
+    [
+        ("train.learning_rte=1", [], "arms.yaml: wrong: tiny: unknown setting 'train.learning_rte'"),
+        ("trial=z_los", [], "arms.yaml: wrong: expected at most one trial of"),
+        ("batch_size=16", ["--suite", "/nowhere"], "/nowhere: no such file or directory"),
+    ],
+)
+def test_wrong_arms_and_suites_end_a_ladder_before_it_trains(
+    ladder, corpus_directory, tmp_path, monkeypatch, arm, suite, message
+):
+    (tmp_path / "arms.yaml").write_text(f"recipe: tiny\narms:\n  reference: []\n  wrong: [{arm}]\n")
+    words = ["--corpus", str(corpus_directory), "--out", str(tmp_path / "out"), "--metric", "mlm_loss", *suite]
+    monkeypatch.setattr(sys, "argv", ["ladder.py", str(tmp_path / "arms.yaml"), *words])
+    monkeypatch.setattr(ladder, "pretrain", lambda *_, **__: pytest.fail("trained"))
+    with pytest.raises(SystemExit, match=rf"ladder.py: .*{message}"):
+        ladder.main()
+
+
 @pytest.mark.parametrize("words", [["trial=z_los"], ["trial=z_loss", "trial=ema"]])
 def test_a_trial_that_does_not_exist_and_two_trials_are_errors(run_arm, words):
     with pytest.raises(ConfigError, match=f"expected at most one trial of stochastic_depth, .*found {words[0][6:]}"):

@@ -52,7 +52,14 @@ def test_pretraining_writes_a_run_directory_and_a_model_directory(finished):
         path.name for path in out.iterdir()
     }
     model_files = {path.name for path in result.model.iterdir()}
-    assert {"config.json", "model.safetensors", "spiece.model", "tokenizer.json", "README.md"} <= model_files
+    assert {
+        "config.json",
+        "model.safetensors",
+        "spiece.model",
+        "tokenizer.json",
+        "README.md",
+        "pretraining_settings.json",
+    } <= model_files
     assert load_model(result.model).config.hidden_size == 32
     assert Predictor.load(result.model).fill_mask("The baker finds the [MASK].")[0]
     assert PretrainResult.read(out / "result.json") == result

@@ -13,6 +13,7 @@ from litebert.corpus.format.shards import Corpus, Split
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.corpus.statistics.token_frequency import token_counts
 from litebert.errors import ConfigError
+from litebert.files import PRETRAINING_SETTINGS, read_json_object
 from litebert.inference.inference_model import inference_model, resolve_precision
 from litebert.model.io.model_directory import load_model
 from litebert.model.io.model_spec import ModelSpec, read_model_spec
@@ -34,6 +35,8 @@ def evaluate_suite(run: EvaluateRun, model: Path, suite: Path) -> MinimalPairSco
             f"scoring: {model} was pretrained without causal steps, so it cannot predict next tokens; leave out "
             "--scoring, or pretrain with sampling.causal_fraction"
         )
+    if run.scoring != "causal" and trained and trained["sampling"].get("causal_fraction"):
+        logger.info("%s: was pretrained on next tokens too; --scoring causal scores by them, faster", model)
     counts = None if run.corpus is None else token_counts(_corpus_of(model, run.corpus, "train"))
     return evaluate_minimal_pairs(
         *(model, suite),
@@ -80,7 +83,7 @@ def _examples(run: EvaluateRun, model: Path, spec: ModelSpec) -> tuple[SamplingS
         objectives = objectives or ()
     elif objectives is None:
         both = () if spec.pairing == "none" else get_args(PairObjective)  # an untrained head only if it is asked for
-        objectives = tuple(trained["eval_pair_objectives"]) if trained else both
+        objectives = tuple(trained.get("eval_pair_objectives", ())) if trained else both
     sampling = run.drawn_as(base)
     if not _has_pair_head(spec) and (sampling.pairing != "none" or objectives):
         raise ConfigError(f"{model}: a {spec.model} has no sentence-pair head; score it without pair objectives")
@@ -88,10 +91,11 @@ def _examples(run: EvaluateRun, model: Path, spec: ModelSpec) -> tuple[SamplingS
         raise ConfigError(
             f"sampling: max_length {sampling.max_length}, but {model} reads {positions} tokens; reduce it"
         )
-    source = "as in its run" if trained else "by default"
+    source = "as in its pretraining" if trained else "by default"
+    told = f", but {' '.join(run.sampling)}" if run.sampling else "; change this by --sampling SETTING=VALUE"
     logger.info(
-        "%s: examples of at most %d tokens, pairing %s, drawn %s; change this by --sampling SETTING=VALUE",
-        *(model, sampling.max_length, sampling.pairing, source),
+        "%s: examples of at most %d tokens, pairing %s, drawn %s%s",
+        *(model, sampling.max_length, sampling.pairing, source, told),
     )
     return sampling, objectives
 
@@ -101,7 +105,12 @@ def _has_pair_head(spec: ModelSpec) -> bool:
 
 
 def _pretraining_settings(model: Path) -> dict[str, Any] | None:
-    """The settings of the pretraining run that a model directory lies in, also as a milestone; None if in none."""
+    """How the examples of a model's pretraining were drawn, by its directory or the run that this lies in.
+
+    None for a model of elsewhere, and for one that is not in a run of `pretrain`.
+    """
+    if (beside := model / PRETRAINING_SETTINGS).is_file():
+        return read_json_object(beside, if_missing="take a fresh copy")
     files = [RunDirectory(directory).settings_file for directory in model.resolve().parents[:2]]
     file = next((file for file in files if file.is_file()), None)
     settings = read_yaml(file) if file else {}

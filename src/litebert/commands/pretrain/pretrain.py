@@ -10,7 +10,7 @@ from torch import nn
 
 from litebert.commands.best_model import BestModel, evaluation_file
 from litebert.commands.compute import warn_slow_bf16, with_measured_precision, with_saved_precision
-from litebert.commands.pretrain.pretrain_result import PretrainResult, export, full_model, provenance
+from litebert.commands.pretrain.pretrain_result import PretrainResult, export, full_model, model_files, provenance
 from litebert.commands.pretrain.pretrain_settings import PretrainRun
 from litebert.commands.pretrain.pretrain_start import PretrainStart
 from litebert.commands.pretrain.pretraining_objective import PretrainingObjective, training_flops
@@ -78,7 +78,7 @@ def _train(
                 "corpus": f"the documents of {run.corpus}",
                 "tokenizer": "the vocabulary and settings of the tokenizer",
             },
-            model_files={**config_file(model), **tokenizer.files()},
+            model_files={**config_file(model), **model_files(run, tokenizer)},
             flops=partial(training_flops, run.model),
         ),
         evaluate=best.evaluate if best else validation.evaluate if validation else None,
@@ -126,7 +126,7 @@ def _best_model(
         directory=directory.best,
         world=validation.world,
         save=lambda model, record: save_model(
-            model, directory.best, extra_files={**tokenizer.files(), **evaluation_file(record)}
+            model, directory.best, extra_files={**model_files(run, tokenizer), **evaluation_file(record)}
         ),
         gather=lambda model: full_model(model, run),
     )
@@ -135,7 +135,7 @@ def _best_model(
 def _milestones(run: PretrainRun, directory: RunDirectory, tokenizer: Tokenizer) -> Milestones:
     return Milestones(
         directory.milestones,
-        save=lambda model, path: save_model(model, path, extra_files=tokenizer.files()),
+        save=lambda model, path: save_model(model, path, extra_files=model_files(run, tokenizer)),
         gather=lambda model: full_model(model, run),
     )
 

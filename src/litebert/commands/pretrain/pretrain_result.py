@@ -16,7 +16,7 @@ from litebert.commands.pretrain.validation import PAIR_NAMES, ValidationScores
 from litebert.commands.result import Result
 from litebert.commands.run_directory import RunDirectory
 from litebert.errors import MissingExtraError
-from litebert.files import README
+from litebert.files import PRETRAINING_SETTINGS, README, json_bytes
 from litebert.model.io.model_directory import load_weights, save_model
 from litebert.model.io.model_spec import ModelSpec
 from litebert.model.model_stats import parameter_counts
@@ -75,16 +75,22 @@ def export(
     """
     evaluations = read_curves(directory.metrics)["evaluation/mlm_accuracy"].steps if run.metric_for_best_model else ()
     card = _card(result, run, exported, evaluations=len(evaluations))
-    files = {**tokenizer.files(), README: card.encode()}
-    save_model(exported, directory.model, extra_files=files)
+    files = model_files(run, tokenizer)
+    save_model(exported, directory.model, extra_files={**files, README: card.encode()})
     if run.metric_for_best_model:
-        save_model(last, directory.last, extra_files=tokenizer.files())
+        save_model(last, directory.last, extra_files=files)
     try:
         write_curve_page([directory.path], directory.curves)
     except MissingExtraError as error:
         logger.info("%s: not written: %s", directory.curves, error)
     directory.finish(result)
     shutil.rmtree(directory.best, ignore_errors=True)
+
+
+def model_files(run: PretrainRun, tokenizer: Tokenizer) -> dict[str, bytes]:
+    """What a model directory of the run has beside config and weights: tokenizer, and how examples were drawn."""
+    drawn = run.model_dump(mode="json", include={"sampling", "eval_pair_objectives"})
+    return {**tokenizer.files(), PRETRAINING_SETTINGS: json_bytes(drawn)}
 
 
 def provenance(run: PretrainRun) -> dict[str, str]:
