@@ -76,7 +76,7 @@ REFUSED = {
     "not JSON": (
         "a.jsonl",
         ROWS.encode() + b"{text: no}\n",
-        r"a\.jsonl:3: not JSON .*; correct the row or set invalid_rows=skip",
+        r"a\.jsonl:3: not JSON .*; correct the row or set --invalid-rows skip",
     ),
     "wrong JSON key": ("a.jsonl", b'{"story": "Ba do."}\n', r"a\.jsonl:1: expected text under 'text', found NoneType"),
     "no text under the key": ("a.jsonl", ROWS.encode() + b'{"text": 5}', r"a\.jsonl:3: expected text .* found int"),

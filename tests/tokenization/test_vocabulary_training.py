@@ -79,7 +79,7 @@ def test_character_coverage_makes_the_rarest_characters_unknown(tmp_path):
 
 
 def test_train_tokenizer_names_the_largest_possible_vocabulary(tmp_path):
-    with pytest.raises(DataError, match=r"400 pieces requested, .* at most (\d+); give vocab_size=\1 or less"):
+    with pytest.raises(DataError, match=r"400 pieces requested, .* at most (\d+); give --vocab-size \1 or less"):
         train_tokenizer(number_texts(), SMALL.replace(vocab_size=400), tmp_path)
 
 

@@ -93,8 +93,9 @@ class DataArguments(Settings):
         """The setting `data` of a run; a benchmark's recipe implies its task."""
         task = recipe if self.task is None and self.train is None and recipe in BENCHMARKS else self.task
         if task is None and self.train is None and self.task_dir is not None and recipe != "default":
-            known = suggestion(recipe, BENCHMARKS)
-            raise ConfigError(f"task: missing, and {recipe!r} is not the recipe of a benchmark; {known}")
+            benchmark = recipe.removesuffix("-small")
+            advice = f"add --task {benchmark}" if benchmark in BENCHMARKS else suggestion(recipe, BENCHMARKS)
+            raise ConfigError(f"task: missing, and {recipe!r} is not the recipe of one benchmark; {advice}")
         if (task is None) == (self.train is None) or (task is None) != (self.task_dir is None):
             raise ConfigError(
                 "give either --train (a labelled file), or --task and --task-dir (a benchmark, whose recipe implies it)"

@@ -30,7 +30,7 @@ class VocabularyTooLargeError(DataError):
         self.largest = largest
         super().__init__(
             f"vocab_size: {vocab_size} pieces requested, but the texts yield at most {largest}; "
-            f"give vocab_size={largest} or less, or more text"
+            f"give --vocab-size {largest} or less, or more text"
         )
 
 

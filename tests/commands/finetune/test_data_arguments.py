@@ -31,6 +31,8 @@ def test_data_arguments_need_a_file_or_a_benchmark(recipe, given):
 def test_data_arguments_suggest_the_benchmark_for_a_misspelt_one():
     with pytest.raises(ConfigError, match=r"^task: missing, and 'mrcp' is not the recipe .* did you mean 'mrpc'\?"):
         DataArguments(task_dir="d").to_setting("mrcp")
+    with pytest.raises(ConfigError, match=r"'mrpc-small' is not the recipe of one benchmark; add --task mrpc$"):
+        DataArguments(task_dir="d").to_setting("mrpc-small")
 
 
 @pytest.mark.parametrize(

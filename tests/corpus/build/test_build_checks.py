@@ -32,7 +32,7 @@ def test_build_corpus_takes_a_document_for_validation_if_the_fraction_has_none(t
     ("documents", "advice"),
     [
         ("blank_line", "a document of a text file ends at a blank line .* or write each document as a row of a .jsonl"),
-        ("file", "a text file is one document .* set documents=blank_line"),
+        ("file", "a text file is one document .* set --documents blank_line"),
     ],
 )
 @pytest.mark.parametrize(("fraction", "split"), [(1e-9, "validation"), (1 - 1e-9, "train")])
@@ -49,7 +49,7 @@ def test_build_corpus_explains_layouts_if_there_are_few_documents(
 def test_build_corpus_refuses_an_empty_training_split(tmp_path, tokenizer, documents):
     settings = SETTINGS.replace(validation_fraction=1 - 1e-9)
     found = r"the train split has no documents \(documents: 60, .*; lower validation_fraction to 0.9 or less; or set "
-    with pytest.raises(DataError, match=f"{found}validation_fraction=0, with --validation"):
+    with pytest.raises(DataError, match=f"{found}--validation-fraction 0, with --validation"):
         build_corpus(documents, tokenizer, settings, tmp_path / "corpus")
 
 

@@ -52,9 +52,8 @@ def test_text_reader_replaces_counts_and_logs_invalid_utf8(tmp_path, caplog):
         lines, counts = read(tmp_path / "a.txt", b"ok\ncaf\xe9\n\xff\n")
     assert lines == ["ok", "caf\ufffd", "\ufffd", None]
     assert counts == {"lines repaired": 2}
-    assert [record.getMessage() for record in caplog.records] == [
-        f"{tmp_path}/a.txt:2: lines repaired (2 in this file)"
-    ]
+    (warning,) = [record.getMessage() for record in caplog.records]
+    assert warning.startswith(f"{tmp_path}/a.txt:2: lines repaired (2 in this file); their bytes that are not UTF-8")
 
 
 def test_text_reader_can_refuse_invalid_utf8(tmp_path):

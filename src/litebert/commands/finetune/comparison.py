@@ -21,6 +21,8 @@ Scores = dict[str, dict[str, float]]
 SIMILAR: Final = 0.98
 """A training loss above this share of that of constant predictions is not below it."""
 FEW_ROWS: Final = 500
+FEW_EVAL_ROWS: Final = 50
+"""Below it chance alone reaches a Matthews correlation of 0.3."""
 
 
 def baseline_scores(data: RunData) -> Scores:
@@ -85,6 +87,10 @@ def remarks(run: FinetuneRun, data: RunData, outcome: Outcome) -> tuple[str, ...
 def _failure(run: FinetuneRun, data: RunData, outcome: Outcome) -> str:
     task_type = get_task_type(data.task.task_type)
     if reason := task_type.collapse(outcome.best):
+        if (rows := outcome.best["examples"]) < FEW_EVAL_ROWS:
+            return (
+                f"{rows:,} development rows are too few to say whether the model learned: {reason}; give more (--dev)"
+            )
         return f"the model seems to have collapsed: {reason}"
     if task_type.baselines is None or run.class_weights is not None or not outcome.train_losses:
         return ""

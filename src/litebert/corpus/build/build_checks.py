@@ -22,16 +22,16 @@ SAMPLE_CHARS = 10_000
 EXPECTED_DOCUMENTS = 5
 """Expected number of documents of a split that is not empty: it is empty with a probability of e⁻⁵, 0.7 %."""
 LAYOUT_ADVICE = {
-    "blank_line": "a document of a text file ends at a blank line (documents=blank_line), so put one between any two "
+    "blank_line": "a document of a text file ends at a blank line (--documents blank_line), so put one between any two "
     "documents, or write each document as a row of a .jsonl file",
-    "file": "a text file is one document (documents=file), so give more files, or put a blank line between any two "
-    "documents and set documents=blank_line",
+    "file": "a text file is one document (--documents file), so give more files, or put a blank line between any two "
+    "documents and set --documents blank_line",
 }
 """What to do if there are few documents, by `CorpusSettings.documents`."""
 NO_TEXT = "its files have no text, or the filters removed it"
 OTHER_SPLIT_ADVICE: Mapping[Split, str] = {
-    "train": "set validation_fraction=0, with --validation for validation files of their own",
-    "validation": "give validation files with --validation, or set validation_fraction=0 for a corpus without a "
+    "train": "set --validation-fraction 0, with --validation for validation files of their own",
+    "validation": "give validation files with --validation, or set --validation-fraction 0 for a corpus without a "
     "validation split",
 }
 

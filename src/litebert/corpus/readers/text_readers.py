@@ -26,6 +26,9 @@ UTF_16_BOMS = (b"\xff\xfe", b"\xfe\xff")
 UTF_8_BOM = b"\xef\xbb\xbf"
 LINE = re.compile("[^\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029]+")
 """A line as defined by `str.splitlines`."""
+REPAIRED = "lines repaired"
+ADVICE = {REPAIRED: "; their bytes that are not UTF-8 became U+FFFD: convert the file to UTF-8, for example by iconv"}
+"""What to do about a problem, by its name in the counts."""
 MAX_ROW_BYTES = 2**26
 """Maximum bytes of a row of JSON; unlike a line of text it cannot be read in pieces."""
 PARQUET_BATCH_ROWS = 64
@@ -101,16 +104,16 @@ class TextReader:
     def warn(self) -> None:
         """Log once for the whole file what was repaired and left out."""
         for problem, (count, first) in self.problems.items():
-            logger.warning("%s:%d: %s (%d in this file)", self.path, first, problem, count)
+            logger.warning("%s:%d: %s (%d in this file)%s", self.path, first, problem, count, ADVICE.get(problem, ""))
 
     def _invalid_text(self, number: int, problem: str) -> None:
         if self.settings.invalid_utf8 == "error":
-            raise DataError(f"{self.path}:{number}: {problem}; convert the file to UTF-8 or set invalid_utf8=replace")
-        self._count("lines repaired", number)
+            raise DataError(f"{self.path}:{number}: {problem}; convert the file to UTF-8 or set --invalid-utf8 replace")
+        self._count(REPAIRED, number)
 
     def _invalid_row(self, number: int, problem: str) -> None:
         if self.settings.invalid_rows == "error":
-            raise DataError(f"{self.path}:{number}: {problem}; correct the row or set invalid_rows=skip")
+            raise DataError(f"{self.path}:{number}: {problem}; correct the row or set --invalid-rows skip")
         self._count("rows skipped", number)
 
     def _count(self, problem: str, number: int) -> None:
