@@ -47,6 +47,13 @@ def test_scores_equal_a_plain_loop_over_tokens(architecture, masking, temperatur
     np.testing.assert_allclose(found, expected, rtol=tolerance())
 
 
+def test_progress_is_logged(small_config, tiny_tokenizer, monkeypatch, caplog):
+    caplog.set_level("INFO")
+    monkeypatch.setattr("litebert.inference.sentence_likelihood.SECONDS_PER_LINE", 0.0)
+    log_likelihoods(ForMaskedLM(small_config).eval(), tiny_tokenizer, SENTENCES, masking="token")
+    assert caplog.messages[-1] == f"{len(SENTENCES)} of {len(SENTENCES)} sentences scored"
+
+
 def test_maskings_differ_where_words_have_several_tokens(small_config, tiny_tokenizer):
     model = ForPretraining(small_config, seed=1)
     scores = [log_likelihoods(model, tiny_tokenizer, SENTENCES, masking=masking) for masking in MASKINGS]

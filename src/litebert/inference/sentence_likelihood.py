@@ -10,6 +10,8 @@ A temperature below 1 sharpens the distributions before the sum, as in the evalu
 Samuel 2024) and of BabyLM, which search for the best one.
 """
 
+import logging
+import time
 from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
@@ -25,7 +27,11 @@ from litebert.model.models import ForMaskedLM, ForPretraining
 from litebert.settings import InferencePrecision
 from litebert.tokenization.tokenizer import Tokenizer
 
+logger = logging.getLogger(__name__)
+
 TOKENS_PER_BATCH = 16_384
+SECONDS_PER_LINE = 10.0
+"""Between two log lines of the progress."""
 
 
 class SentenceLengthError(DataError):
@@ -55,7 +61,7 @@ def log_likelihoods(
     sequences, of_sentence = _distinct_sequences(tokenizer, sentences, longest=model.config.max_position_embeddings)
     scores = np.zeros(len(sequences))
     with inference_model(model, precision) as running:
-        for indices, ids in _batches(sequences, copies=masking is not None):
+        for indices, ids in _logged(_batches(sequences, copies=masking is not None), len(sequences)):
             if masking is None:
                 rows = torch.from_numpy(_with_ends(ids, tokenizer)).to(device)
                 found = _causal_log_probabilities(cast(Any, running), rows, temperature)
@@ -102,6 +108,19 @@ def _batches(sequences: Sequence[tuple[int, ...]], *, copies: bool) -> Iterator[
         for start in range(0, len(group), size):
             indices, rows = zip(*group[start : start + size], strict=True)
             yield np.array(indices), np.array(rows)
+
+
+def _logged(
+    batches: Iterator[tuple[np.ndarray, np.ndarray]], sequences: int
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """The batches, with a log line every ten seconds."""
+    scored, last = 0, time.monotonic()
+    for indices, ids in batches:
+        yield indices, ids
+        scored += len(indices)
+        if time.monotonic() - last >= SECONDS_PER_LINE:
+            logger.info("%s of %s sentences scored", f"{scored:,}", f"{sequences:,}")
+            last = time.monotonic()
 
 
 def _with_ends(ids: np.ndarray, tokenizer: Tokenizer) -> np.ndarray:

@@ -145,6 +145,7 @@ def _initial_scores(directory: RunDirectory, model: nn.Module, validation: Valid
     file = directory.initial_scores
     if saved := validation.world.on_rank_zero(lambda: ValidationScores.read(file) if file.exists() else None):
         return saved
+    logger.info("validation before the first step, on at most %s examples", f"{validation.max_eval_examples:,}")
     return validation.score(model)
 
 

@@ -172,6 +172,9 @@ class PretrainStart:
         model = ForPretraining(run.model, seed=run.seed)
         if run.init == "structured" and not directory.has_checkpoint:
             counts, width = token_counts(self.corpus), EmbeddingSubspaces.of(run.model).num_token_columns
+            logger.info(
+                "structured initialization: co-occurrences of %s tokens are counted", f"{self.corpus.num_tokens:,}"
+            )
             # Computed on one process: on different processors the factors may differ in the last bits.
             vectors = world.on_rank_zero(lambda: ppmi_svd_embeddings(self.corpus, width, seed=run.seed, counts=counts))
             structured_init_(model, torch.from_numpy(vectors), torch.from_numpy(counts).float(), seed=run.seed)
