@@ -107,12 +107,18 @@ def test_max_length_that_is_set_reports_the_truncated_rows(settings, tmp_path, c
     assert "max_length: 3 tokens (as set); 100.0 % of the training rows are longer and are truncated" in caplog.text
 
 
-def test_max_length_is_at_most_that_of_the_model(settings, tmp_path):
+def test_max_length_is_at_most_that_of_the_model_with_a_warning(settings, tmp_path, caplog):
     rows = [f"{'good ' * 90},{index % 2}" for index in range(20)]
     settings["data"]["train"].write_text(
         "\n".join(["text,label", *(f"{index} {row}" for index, row in enumerate(rows))])
     )
     assert run(settings, tmp_path / "run").max_length == 40
+    (warning,) = [record for record in caplog.records if record.message.startswith("max_length")]
+    expected = (
+        "max_length: 40 tokens (all that the model reads; 99 % of the training rows have at most 368); 100.0 % of"
+    )
+    assert warning.message.startswith(expected)
+    assert warning.levelname == "WARNING"
 
 
 def test_baselines_are_in_the_result_and_in_the_model_card(settings, tmp_path):

@@ -41,6 +41,8 @@ logger = logging.getLogger(__name__)
 
 QUANTILE: Final = 0.99
 """Share of the training examples that are not truncated."""
+MANY_TRUNCATED: Final = 0.05
+"""A larger share of truncated rows is a warning."""
 MULTIPLE: Final = 8
 MAX_EXAMPLES: Final = 10_000
 """Training examples that are looked at: more are drawn at random."""
@@ -248,12 +250,16 @@ def choose_max_length(run: FinetuneRun, examples: Sequence[Any], pipeline: Pipel
     Logs the choice with the share of longer examples. The settings of `pipeline` are not used.
     """
     lengths = _lengths(examples, pipeline)
-    chosen = run.max_length or min(limit, MULTIPLE * ceil(np.quantile(lengths, QUANTILE) / MULTIPLE))
-    what = "are read in several parts" if pipeline.task_type.windows else "are truncated"
-    logger.info(
+    wanted = MULTIPLE * ceil(np.quantile(lengths, QUANTILE) / MULTIPLE)
+    chosen = run.max_length or min(limit, wanted)
+    reason = f"all that the model reads; 99 % of the training rows have at most {wanted}"
+    reason = "99 % of the training rows have at most as many" if wanted <= limit else reason
+    windows, longer = pipeline.task_type.windows, float(np.mean(lengths > chosen))
+    logger.log(
+        logging.WARNING if longer > MANY_TRUNCATED and not windows else logging.INFO,
         "max_length: %d tokens (%s); %.1f %% of the training rows are longer and %s; the longest has %d",
-        *(chosen, "as set" if run.max_length else "99 % of the training rows have at most as many"),
-        *(100 * float(np.mean(lengths > chosen)), what, lengths.max()),
+        *(chosen, "as set" if run.max_length else reason),
+        *(100 * longer, "are read in several parts" if windows else "are truncated", lengths.max()),
     )
     return chosen
 
