@@ -114,9 +114,7 @@ def test_max_length_is_at_most_that_of_the_model_with_a_warning(settings, tmp_pa
     )
     assert run(settings, tmp_path / "run").max_length == 40
     (warning,) = [record for record in caplog.records if record.message.startswith("max_length")]
-    expected = (
-        "max_length: 40 tokens (all that the model reads; 99 % of the training rows have at most 368); 100.0 % of"
-    )
+    expected = "max_length: 40 tokens (all that the model reads; 99 % of the training rows have at most 368); 100.0 %"
     assert warning.message.startswith(expected)
     assert warning.levelname == "WARNING"
 

@@ -39,11 +39,22 @@ def test_squad_questions_need_no_answers(tmp_path):
     assert [(each.id, each.answers) for each in found] == [(each.id, ()) for each in QUESTIONS]
 
 
+def test_rows_in_a_json_file_are_told_to_be_json_lines(tmp_path):
+    (tmp_path / "rows.json").write_text('[{"text": "good", "label": 1}]')
+    with pytest.raises(
+        DataError, match=r"rows.json: expected an object with 'data', found list; .* save rows as .jsonl"
+    ):
+        read_squad(tmp_path / "rows.json")
+
+
 Q1 = r"question 'q1': "
 BAD = {
     "no data": (lambda file, _: file.pop("data"), r"field 'data': missing"),
     "data of another kind": (lambda file, _: file.update(data={}), r"field 'data': expected a list, found dict"),
-    "an article that is a list": (lambda file, _: file.update(data=[[]]), r"data\[0\]: this: expected an object"),
+    "an article that is a list": (
+        lambda file, _: file.update(data=[[]]),
+        r"data\[0\]: expected an object",
+    ),
     "no paragraphs": (lambda file, _: file["data"][0].pop("paragraphs"), r"data\[0\]: field 'paragraphs': missing"),
     "a misspelt field": (
         lambda file, paragraph: paragraph.update(qa=paragraph.pop("qas")),

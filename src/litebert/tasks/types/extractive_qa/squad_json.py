@@ -110,6 +110,10 @@ class _Reader:
         return self.aligner.align(text, start, context, where=where, field=f"answers[{index}].answer_start")
 
 
+NOT_SQUAD = "is this a file in the layout of SQuAD?"
+LIST_OF_ROWS = "a .json file is read in the layout of SQuAD; save rows as .jsonl, one object a line"
+
+
 def _parsed(path: Path) -> Any:
     try:
         return json.loads(read_text(path))
@@ -123,10 +127,9 @@ def _field(values: Any, name: str, type_: type, *, where: str, inside: str = "")
     """A required field of a JSON object; `inside` is the path of the object below `where`."""
     full = f"{inside}.{name}" if inside else name
     if not isinstance(values, Mapping):
-        raise DataError(
-            f"{where}: {inside or 'this'}: expected an object with {name!r}, found {type(values).__name__}; "
-            "is this a file in the layout of SQuAD?"
-        )
+        found = f"expected an object with {name!r}, found {type(values).__name__}"
+        advice = LIST_OF_ROWS if name == "data" and isinstance(values, list) else NOT_SQUAD
+        raise DataError(f"{where}: {f'{inside}: ' if inside else ''}{found}; {advice}")
     if name not in values:
         raise DataError(f"{where}: field {full!r}: missing{did_you_mean(name, values)}; see the layout of SQuAD")
     value = values[name]
