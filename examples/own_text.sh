@@ -7,5 +7,5 @@ litebert tokenizer train "$@" --out "$out/tokenizer" --vocab-size 8000
 litebert corpus build "$@" --tokenizer "$out/tokenizer" --out "$out/corpus" --validation-fraction 0.02
 litebert corpus verify "$out/corpus"
 litebert corpus show "$out/corpus" --number 3
-litebert pretrain tiny --corpus "$out/corpus" --out "$out/run"
+litebert pretrain night --corpus "$out/corpus" --out "$out/run" train.duration="60 minutes"
 litebert evaluate "$out/run/model" --corpus "$out/corpus"
