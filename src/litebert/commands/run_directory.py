@@ -174,9 +174,9 @@ def _changed_settings(
     forbidden = [name for name in changed if not is_permitted(name, allowed)]
     if forbidden:
         changes = "; ".join(f"{name} was {saved.get(name)}, is {flat.get(name)}" for name in forbidden)
-        permit = f"permit the change by {_PERMISSION}=[{','.join(forbidden)}], " if _PERMISSION in flat else ""
+        permit = f", or permit the change by {_PERMISSION}=[{','.join(forbidden)}]" if _PERMISSION in flat else ""
         raise ConfigError(
-            f"{file}: the run there has other settings ({', '.join(forbidden)}): {changes}. Resume it with its own "
-            f"settings, {permit}or choose another --out"
+            f"{file}: the run there has other settings ({', '.join(forbidden)}): {changes}. Choose another --out, "
+            f"resume it with its own settings{permit}"
         )
     return set(changed)
