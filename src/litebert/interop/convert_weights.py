@@ -36,8 +36,8 @@ from litebert.model.remap_weights import remap_weights
 from litebert.tokenization.tokenizer import Tokenizer
 
 MODULES = "modules.json"
-_OF_THE_TASK = (TASK, INPUT_SETTINGS, QUESTION_SETTINGS, PRETRAINING_SETTINGS)
-"""What a fine-tuned or pretrained model has beside config, weights and tokenizer."""
+_OF_THE_HEAD = (TASK, INPUT_SETTINGS, QUESTION_SETTINGS, PRETRAINING_SETTINGS)
+"""What says how a model's head was trained, beside config, weights and tokenizer."""
 
 
 @dataclass(frozen=True)
@@ -170,8 +170,8 @@ def _read(place: Path, *, as_model: ModelName | None, labels: Collection[str]) -
 
 
 def _kept_files(place: Path, source: ModelSpec, target: ModelSpec, *, card: bool) -> dict[str, bytes]:
-    """The files of the task if the head is the same, and with `card` the model card if the config is too."""
-    names = (*(_OF_THE_TASK if target.model == source.model else ()), *((README,) if card and target == source else ()))
+    """The files of the training if the head is the same, and with `card` the model card if the config is too."""
+    names = (*(_OF_THE_HEAD if target.model == source.model else ()), *((README,) if card and target == source else ()))
     return {name: (place / name).read_bytes() for name in names if (place / name).is_file()}
 
 

@@ -252,14 +252,18 @@ def choose_max_length(run: FinetuneRun, examples: Sequence[Any], pipeline: Pipel
     lengths = _lengths(examples, pipeline)
     wanted = MULTIPLE * ceil(np.quantile(lengths, QUANTILE) / MULTIPLE)
     chosen = run.max_length or min(limit, wanted)
-    reason = f"all that the model reads; 99 % of the training rows have at most {wanted}"
-    reason = "99 % of the training rows have at most as many" if wanted <= limit else reason
+    if run.max_length:
+        reason = "as set"
+    elif wanted <= limit:
+        reason = "99 % of the training rows have at most as many"
+    else:
+        reason = f"all that the model reads; 99 % of the training rows have at most {wanted}"
     windows, longer = pipeline.task_type.windows, float(np.mean(lengths > chosen))
     logger.log(
         logging.WARNING if longer > MANY_TRUNCATED and not windows else logging.INFO,
         "max_length: %d tokens (%s); %.1f %% of the training rows are longer and %s; the longest has %d",
-        *(chosen, "as set" if run.max_length else reason),
-        *(100 * longer, "are read in several parts" if windows else "are truncated", lengths.max()),
+        *(chosen, reason, 100 * longer),
+        *("are read in several parts" if windows else "are truncated", lengths.max()),
     )
     return chosen
 
