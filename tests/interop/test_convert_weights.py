@@ -128,7 +128,18 @@ def test_convert_remaps_weights_to_unshared_layers(tmp_path):
     assert all(same(block, shared.encoder.attentions[0]) for block in unshared.encoder.attentions)
     assert "albert.encoder.albert_layer_groups.1.albert_layers.0.ffn.weight" in report.remapped
     assert len(report.remapped) == 16
-    assert "made from other blocks" in report.to_text()
+    assert "made from blocks" in report.to_text()
+
+
+def test_convert_widens_feed_forward_layers_and_reports_their_tensors(tmp_path):
+    model = saved(tmp_path / "m", "ForMaskedLM")
+    size = model.config.intermediate_size
+    report = convert(tmp_path / "m", tmp_path / "c", to="litebert", changes={"intermediate_size": 2 * size})
+    wider = load_model(tmp_path / "c").encoder.feed_forwards[0]
+    assert torch.equal(wider.up.weight[:size], model.encoder.feed_forwards[0].up.weight)
+    block = "albert.encoder.albert_layer_groups.0.albert_layers.0."
+    assert sorted(report.remapped) == [block + name for name in ("ffn.bias", "ffn.weight", "ffn_output.weight")]
+    assert not {name for _, name in report.mapped} & set(report.remapped)
 
 
 def test_convert_averages_layers_that_will_be_shared(tmp_path):

@@ -36,7 +36,8 @@ def convert(
         as_model: another model than the source's, such as ForPretraining
         labels: class names of a classifier
         allow_missing: modules to initialize at random if the source lacks them, such as sentence_pair
-        change: fields of the config to change, such as sharing=none; weights are remapped to another depth or sharing
+        change: fields of the config to change, such as sharing=none; weights are remapped to another depth, sharing or
+            feed-forward width
         tokenizer: tokenizer directory or vocabulary file for the target; default: the source's
         dtype: of the weights in the target; 16 bits halve the file, which litebert reads as float32
         verbose: list every tensor

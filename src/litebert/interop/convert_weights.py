@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
 from litebert.errors import ConfigError
@@ -32,7 +33,7 @@ from litebert.model.io.model_spec import (
     validate_target,
 )
 from litebert.model.io.tensor_names import Format, TargetFormat, tensor_names
-from litebert.model.remap_weights import remap_weights
+from litebert.model.remapping.remap_weights import remap_weights
 from litebert.tokenization.tokenizer import Tokenizer
 
 MODULES = "modules.json"
@@ -53,7 +54,7 @@ class ConversionReport:
     dropped: tuple[tuple[str, str], ...]
     """(name in the source, reason)."""
     remapped: tuple[str, ...]
-    """Names in the target of tensors made from other tensors of the source, because depth or sharing changed."""
+    """Names in the target of tensors that a change of depth, sharing or feed-forward width made from the source's."""
     missing: tuple[str, ...]
     """litebert's names of tensors that the source lacks; they are initialized at random."""
     ignored_settings: tuple[str, ...] = ()
@@ -67,7 +68,7 @@ class ConversionReport:
         )
         lines = [f"mapped   {source} → {name}" for source, name in self.mapped if verbose]
         lines += _grouped("dropped", self.dropped, verbose=verbose)
-        remapped = [(name, "made from other blocks of the source") for name in self.remapped]
+        remapped = [(name, "made from blocks of the source") for name in self.remapped]
         lines += _grouped("remapped", remapped, verbose=verbose)
         lines += [f"missing  {name}: initialized at random" for name in self.missing]
         lines += [f"ignored  setting {name}" for name in self.ignored_settings]
@@ -111,7 +112,7 @@ def convert(
         as_model: another model than the source's, such as "ForPretraining".
         labels: class names of a classifier.
         allow_missing: modules, such as "sentence_pair", to initialize at random if the source lacks them.
-        changes: fields of the config to change; weights are remapped to another depth or sharing.
+        changes: fields of the config to change; weights are remapped to another depth, sharing or feed-forward width.
         tokenizer: tokenizer directory or vocabulary file; None: the source's, if it has one.
         dtype: of the weights in a model directory; a TensorFlow checkpoint has float32 only.
 
@@ -136,6 +137,8 @@ def convert(
         )
     tensors = remap_weights(loaded.weights.tensors, source=loaded.spec.config, target=spec.config)
     missing = _missing(spec, tensors, allow_missing)
+    of_source = loaded.weights.tensors
+    changed = {name for name in tensors.keys() & of_source if not torch.equal(tensors[name], of_source[name])}
     model = load_weights(spec, tensors, where=str(source), fresh=missing)
     files = dict(known_tokenizer.files()) if known_tokenizer else {}
     if to != "tensorflow" and not (missing or labels or is_tf_checkpoint(place)):
@@ -152,7 +155,7 @@ def convert(
         model=spec.model,
         missing=missing,
         ignored_settings=loaded.ignored_settings,
-        **_outcomes(loaded.weights, names, missing, adds_identity=adds_identity),
+        **_outcomes(loaded.weights, names, missing, changed, adds_identity=adds_identity),
     )
 
 
@@ -176,15 +179,21 @@ def _kept_files(place: Path, source: ModelSpec, target: ModelSpec, *, card: bool
 
 
 def _outcomes(
-    weights: MappedWeights, names: Mapping[str, str], missing: Collection[str], *, adds_identity: bool
+    weights: MappedWeights,
+    names: Mapping[str, str],
+    missing: Collection[str],
+    changed: Collection[str],
+    *,
+    adds_identity: bool,
 ) -> dict[str, Any]:
     """What became of each tensor, as fields of the report; `names` are those of the target."""
     identities = {name for name, reason in weights.dropped if reason == IDENTITY and adds_identity}
-    known = {*missing, *(name for _, name in weights.mapped)}
+    kept = [(source_name, name) for source_name, name in weights.mapped if name not in changed]
+    known = {*missing, *(name for _, name in kept)}
     unused = ((source_name, _reason(name)) for source_name, name in weights.mapped if name not in names)
     return {
         "mapped": (
-            *((source_name, names[name]) for source_name, name in weights.mapped if name in names),
+            *((source_name, names[name]) for source_name, name in kept if name in names),
             *((name, name) for name, _ in weights.dropped if name in identities),
         ),
         "dropped": (*(entry for entry in weights.dropped if entry[0] not in identities), *unused),

@@ -67,6 +67,16 @@ def test_init_checkpoint_copies_the_shared_layer_to_unshared_ones(model, tokeniz
     assert torch.equal(kinds[0], kinds[2])
 
 
+def test_init_checkpoint_with_narrower_feed_forward_layers_is_widened(model, tokenizer):
+    """The seed is that of the run, which draws the input weights of the new units."""
+    source, size = model(), SIZES["intermediate_size"]
+    wider = [load_init_checkpoint(str(source), config(intermediate_size=2 * size), tokenizer, seed=n) for n in (0, 1)]
+    new = [one.encoder.feed_forwards[0].up.weight for one in wider]
+    assert torch.equal(new[0][:size], load_model(source).encoder.feed_forwards[0].up.weight)
+    assert torch.equal(new[0][:size], new[1][:size])
+    assert not torch.equal(new[0][size:], new[1][size:])
+
+
 @pytest.mark.parametrize(("groups", "averaged"), [(3, {}), (4, {}), (2, {1: (1, 2)})])
 def test_a_warning_names_blocks_that_are_means(model, tokenizer, caplog, groups, averaged):
     """Three groups of four layers run as 0 0 1 2, two as 0 0 1 1: the second is the mean of the last two."""

@@ -1,9 +1,9 @@
 """What a pretraining run starts from: corpora, tokenizer, initial weights.
 
 Shared by `pretrain` and `dry_run`, so that a dry run validates them as the run does. Initial weights may come from a
-checkpoint: of an earlier run, of another depth, or of a published model. Only weights are loaded: steps, schedule,
-optimizer and data start from the beginning. Source: ALBERT, appendix A.1: each deeper model starts from the one before,
-and xxlarge from a model of six layers.
+checkpoint: of an earlier run, of another depth or feed-forward width, or of a published model. Only weights are loaded:
+steps, schedule, optimizer and data start from the beginning. Source: ALBERT, appendix A.1: each deeper model starts
+from the one before, and xxlarge from a model of six layers.
 """
 
 import logging
@@ -37,7 +37,7 @@ from litebert.model.initialization.structured_init import structured_init_
 from litebert.model.io.model_directory import build, load_weights, read_directory
 from litebert.model.io.model_spec import CONFIG, ModelSpec
 from litebert.model.models import ForPretraining
-from litebert.model.remap_weights import merged_blocks, remap_weights
+from litebert.model.remapping.remap_weights import merged_blocks, remap_weights
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.training.checkpointing.checkpoint import Checkpoints
 from litebert.training.distributed.context import DistributedContext
@@ -60,7 +60,7 @@ class SourceWeights(NamedTuple):
 
 
 def load_init_checkpoint(source: str, config: ModelConfig, tokenizer: Tokenizer, *, seed: int) -> ForPretraining:
-    """A model of `config` with the weights of `source`, remapped where depth or sharing differ.
+    """A model of `config` with the weights of `source`, remapped where depth, sharing or feed-forward width differ.
 
     Args:
         source: a model directory, a run directory, a checkpoint of one, a name on the hub or a TensorFlow checkpoint.
@@ -69,7 +69,7 @@ def load_init_checkpoint(source: str, config: ModelConfig, tokenizer: Tokenizer,
         seed: for the weights that the source lacks.
 
     Raises:
-        ConfigError: the vocabularies differ, or the architectures differ in more than depth and sharing.
+        ConfigError: the vocabularies differ, or the architectures differ in what cannot be remapped.
         CheckpointError: the source is missing or damaged, or lacks a part of the encoder.
     """
     try:
@@ -78,7 +78,7 @@ def load_init_checkpoint(source: str, config: ModelConfig, tokenizer: Tokenizer,
         raise CheckpointError(f"init_checkpoint: {error}") from error
     _validate_vocabulary(source, weights, tokenizer)
     try:
-        tensors = remap_weights(weights.tensors, source=weights.config, target=config)
+        tensors = remap_weights(weights.tensors, source=weights.config, target=config, seed=seed)
     except ConfigError as error:
         raise ConfigError(f"init_checkpoint: {source}: {error}") from error
     if merged := merged_blocks(weights.config, config):

@@ -39,7 +39,7 @@ from litebert.model.io.model_spec import (
 from litebert.model.io.weight_files import OWN, SAFETENSORS, in_dtype, read_tensors, write_tensors
 from litebert.model.layers.lora import attach, can_be_merged, merged
 from litebert.model.layers.standardized_head import head_parameters, with_dense_head
-from litebert.model.remap_weights import remap_weights
+from litebert.model.remapping.remap_weights import remap_weights
 from litebert.model.sharing_schedule import sharing_schedule
 
 REMOTE_CODE: Final = (

@@ -6,7 +6,7 @@ import torch
 from litebert.errors import ConfigError
 from litebert.model.config import Projection, Sharing
 from litebert.model.models import ForPretraining
-from litebert.model.remap_weights import remap_weights
+from litebert.model.remapping.remap_weights import remap_weights
 from support.models.model_builders import MODERN, perturbed
 from support.models.tolerances import tolerance
 
@@ -124,7 +124,8 @@ def test_remap_of_bert_to_albert(tiny_config, batch):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"intermediate_size": 40}, "intermediate_size: the trained model has 48, the new one 40"),
+        ({"intermediate_size": 40}, "intermediate_size: the trained model has 48, the new one 40.*set 48 or more"),
+        ({"hidden_size": 64}, "hidden_size: the trained model has 32, the new one 64"),
         ({"embedding_size": 8}, "only embeddings of width hidden_size"),
         ({"embedding_size": 32}, "only embeddings of width hidden_size"),
     ],

@@ -1,4 +1,4 @@
-"""Initializes one architecture from the weights of another: other sharing, other depth, factorized embeddings.
+"""Initializes one architecture from the weights of another: sharing, depth, feed-forward width, factorized embeddings.
 
 Source: ALBERT, appendix A.1, initializes each depth from the one before.
 """
@@ -8,46 +8,45 @@ from collections.abc import Mapping
 from typing import Final
 
 import torch
-from jaxtyping import Float
 from torch import Tensor
 
 from litebert.errors import ConfigError
 from litebert.model.config import BLOCK_FIELDS, ModelConfig
+from litebert.model.remapping.factorize_embeddings import factorize_embeddings
+from litebert.model.remapping.widen_feed_forwards import widen_feed_forwards
 from litebert.model.sharing_schedule import sharing_schedule
 
 _FIXED: Final = (
-    *("hidden_size", "num_attention_heads", "intermediate_size", "vocab_size", "max_position_embeddings"),
+    *("hidden_size", "num_attention_heads", "vocab_size", "max_position_embeddings"),
     *("type_vocab_size", *BLOCK_FIELDS),
 )
 _RECURSION: Final = "encoder.recursion_lora."
 _NEW: Final = ("mlm.dense.", "mlm.norm.")
 
 
-def remap_weights(parameters: Mapping[str, Tensor], *, source: ModelConfig, target: ModelConfig) -> dict[str, Tensor]:
+def remap_weights(
+    parameters: Mapping[str, Tensor], *, source: ModelConfig, target: ModelConfig, seed: int = 0
+) -> dict[str, Tensor]:
     """A state dict for `target` from that of a model of `source`.
 
     Each stored block of the target becomes the mean of the source's blocks that ran at the same relative depth, so
     unsharing, and deepening a shared model, keep the blocks exactly, and sharing averages them. Low-rank updates come
-    from the block at the same relative depth. Embeddings of width H
-    are factorized into width E and a projection by truncated SVD; the result then lacks the transform of the MLM
-    head, which has width E and must be initialized anew.
+    from the block at the same relative depth. New units of wider feed-forward layers have random weights, drawn with
+    `seed`, and change no output. Embeddings of width H are factorized into width E and a projection by truncated SVD;
+    the result then lacks the transform of the MLM head, which has width E and must be initialized anew.
 
     Raises:
         ConfigError: the architectures differ in a field that cannot be remapped.
     """
     _validate_same_architecture(source, target)
-    same_blocks = sharing_schedule(source) == sharing_schedule(target)
-    if same_blocks and source.embedding_size == target.embedding_size:
-        return dict(parameters)
-    in_blocks = ("encoder.attentions.", "encoder.feed_forwards.", _RECURSION)
-    result = {name: tensor for name, tensor in parameters.items() if not name.startswith(in_blocks)}
-    result |= _recursion_lora(parameters, source, target)
-    for part, name in enumerate(("encoder.attentions", "encoder.feed_forwards")):
-        for block, sources in _source_blocks(source, target, part).items():
-            result |= _mean_block(parameters, name, block, sources)
+    result = dict(parameters)
+    if sharing_schedule(source) != sharing_schedule(target):
+        result = _remapped_blocks(result, source, target)
+    if target.intermediate_size > source.intermediate_size:
+        result |= widen_feed_forwards(result, target.intermediate_size, scale=target.initializer_range, seed=seed)
     if source.embedding_size != target.embedding_size:
         result = {name: tensor for name, tensor in result.items() if not name.startswith(_NEW)}
-        result |= _factorized(parameters, source, target)
+        result |= factorize_embeddings(result, source=source, target=target)
     return result
 
 
@@ -69,6 +68,12 @@ def _validate_same_architecture(source: ModelConfig, target: ModelConfig) -> Non
             raise ConfigError(
                 f"{field}: the trained model has {old}, the new one {new}, which cannot be remapped; keep {old}"
             )
+    old, new = source.intermediate_size, target.intermediate_size
+    if new < old:
+        raise ConfigError(
+            f"intermediate_size: the trained model has {old}, the new one {new}; feed-forward layers can become wider, "
+            f"not narrower; set {old} or more"
+        )
     old, new = source.embedding_size, target.embedding_size
     if old != new and not (new < old == source.hidden_size):
         raise ConfigError(
@@ -77,6 +82,16 @@ def _validate_same_architecture(source: ModelConfig, target: ModelConfig) -> Non
         )
     if old == new and source.has_projection != target.has_projection:
         raise ConfigError("embedding_projection: only one of the two models has the projection; keep the setting")
+
+
+def _remapped_blocks(parameters: Mapping[str, Tensor], source: ModelConfig, target: ModelConfig) -> dict[str, Tensor]:
+    in_blocks = ("encoder.attentions.", "encoder.feed_forwards.", _RECURSION)
+    result = {name: tensor for name, tensor in parameters.items() if not name.startswith(in_blocks)}
+    result |= _recursion_lora(parameters, source, target)
+    for part, name in enumerate(("encoder.attentions", "encoder.feed_forwards")):
+        for block, sources in _source_blocks(source, target, part).items():
+            result |= _mean_block(parameters, name, block, sources)
+    return result
 
 
 def _source_blocks(source: ModelConfig, target: ModelConfig, part: int) -> dict[int, Counter[int]]:
@@ -113,35 +128,3 @@ def _mean_block(parameters: Mapping[str, Tensor], name: str, block: int, sources
         mean = sum(weight * tensor.double() for weight, tensor in zip(prefixes.values(), tensors, strict=True))
         result[f"{name}.{block}.{suffix}"] = torch.as_tensor(mean).to(tensors[0].dtype)
     return result
-
-
-def _factorized(parameters: Mapping[str, Tensor], source: ModelConfig, target: ModelConfig) -> dict[str, Tensor]:
-    """Embedding tables of width E, their LayerNorm and a projection that approximate tables of width H and their norm.
-
-    LayerNorm reads only the deviations of a vector from its mean. So each row is centred, the rows are projected to
-    their E - 1 leading right singular vectors, and these coordinates are rotated into E coordinates of mean 0. Then the
-    LayerNorm of width E equals that of width H up to the scale √(H / E). Exact if the tables have rank E - 1 or less.
-    """
-    H, E = target.hidden_size, target.embedding_size
-    tables = ("word", "token_type", "position")
-    names = [name for table in tables if (name := f"encoder.embeddings.{table}.weight") in parameters]
-    centred = [tensor - tensor.mean(1, keepdim=True) for tensor in (parameters[name].double() for name in names)]
-    # Each token has one row of each table, so every table is weighted as a mean over its rows.
-    balanced = torch.cat([table / len(table) ** 0.5 for table in centred])
-    directions = torch.linalg.svd(balanced, full_matrices=False).Vh[: E - 1]
-    rotation = directions.T @ _zero_mean_basis(E).T  # H E
-    gain, shift = parameters["encoder.embeddings.norm.weight"], parameters["encoder.embeddings.norm.bias"]
-    matrix, offset = gain.double()[:, None] * rotation * (H / E) ** 0.5, shift.double()
-    if source.has_projection:
-        weight, bias = (parameters[f"encoder.projection.{part}"].double() for part in ("weight", "bias"))
-        matrix, offset = weight @ matrix, weight @ offset + bias
-    result = {name: table @ rotation for name, table in zip(names, centred, strict=True)}
-    result["encoder.embeddings.norm.weight"], result["encoder.embeddings.norm.bias"] = torch.ones(E), torch.zeros(E)
-    result["encoder.projection.weight"], result["encoder.projection.bias"] = matrix, offset
-    return {name: tensor.to(gain.dtype) for name, tensor in result.items()}
-
-
-def _zero_mean_basis(size: int) -> Float[Tensor, "size size_minus_1"]:
-    """Orthonormal columns that all have mean 0."""
-    ones_first = torch.cat([torch.ones(size, 1), torch.eye(size)[:, 1:]], dim=1).double()
-    return torch.linalg.qr(ones_first).Q[:, 1:]
