@@ -32,7 +32,7 @@ from litebert.corpus.sampling.pretrain_batches import PretrainBatch, PretrainBat
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.files import write_json
 from litebert.model.config import ModelConfig
-from litebert.model.io.hf_weights import to_transformers
+from litebert.model.io.hf_weights import tensors_to_transformers
 from litebert.model.io.model_directory import load_model
 from litebert.precision import autocast
 from litebert.training.distributed.context import DistributedContext
@@ -171,7 +171,7 @@ def first_differences(weights: Path, batch: PretrainBatch) -> dict[str, float]:
     losses = [loss(model, batch) for model, loss in zip(models, (our_loss, who.their_loss), strict=True)]
     for loss in losses:
         loss.backward()
-    ours = to_transformers({name: each.grad for name, each in models[0].named_parameters()}, models[0].config)
+    ours = tensors_to_transformers({name: each.grad for name, each in models[0].named_parameters()}, models[0].config)
     pairs = [(ours[name], each.grad) for name, each in models[1].named_parameters()]
     difference = torch.stack([(a - b).norm() for a, b in pairs]).norm()
     norm = torch.stack([b.norm() for _, b in pairs]).norm()

@@ -2,6 +2,7 @@
 
 import json
 import math
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -10,10 +11,14 @@ import torch
 from litebert.commands.best_model import EVALUATION, BestModel, evaluation_file
 from litebert.commands.pretrain.pretrain import pretrain
 from litebert.commands.pretrain.pretrain_settings import load_pretrain_config
+from litebert.corpus.build.build_corpus import build_corpus
+from litebert.corpus.corpus_settings import CorpusSettings
+from litebert.corpus.format.shards import Corpus
 from litebert.errors import ConfigError
 from litebert.model.config import ModelConfig
 from litebert.model.io.model_directory import load_model, save_model
 from litebert.model.models import ForPretraining
+from litebert.tokenization.tokenizer import Tokenizer
 from litebert.training.distributed.context import DistributedContext
 from litebert.training.loop.run_schedule import TrainingProgress
 from support.runs.pretrain_runs import ONE_BLOCK
@@ -113,3 +118,32 @@ def test_pretrain_exports_the_best_model_and_keeps_the_last(corpus_directory, tm
 def test_pretrain_rejects_a_metric_that_is_not_measured(corpus_directory, settings, message):
     with pytest.raises(ConfigError, match=message):
         load_pretrain_config("quickstart", [*ONE_BLOCK, *settings], corpus=corpus_directory)
+
+
+def test_pretrain_rejects_a_metric_of_pairs_that_the_text_does_not_have(corpus_directory, tmp_path):
+    """Before the first step, not at the first evaluation."""
+    (tmp_path / "validation.txt").write_text("Just one sentence.\n")
+    (tmp_path / "text.txt").write_text("One sentence.\nAnother one.\n\nThe next document.\nIts end.\n")
+    tokenizer = Tokenizer.load(Corpus.open(corpus_directory).tokenizer_directory)
+    settings, files = CorpusSettings(validation_fraction=0.0), [tmp_path / "text.txt"]
+    build_corpus(files, tokenizer, settings, tmp_path / "corpus", validation=[str(tmp_path / "validation.txt")])
+    more = ["metric_for_best_model=sop_accuracy", "sampling.pairing=sop", "train.duration=2 steps"]
+    run = load_pretrain_config("quickstart", [*ONE_BLOCK, *more], corpus=tmp_path / "corpus")
+    with pytest.raises(ConfigError, match="metric_for_best_model: sop_accuracy cannot be measured"):
+        pretrain(run, tmp_path / "run")
+    assert not (tmp_path / "run" / "metrics.jsonl").exists()
+
+
+def test_best_model_is_kept_on_the_process_that_saves_it_alone():
+    gathered = []
+    best = BestModel(
+        lambda model: {"metrics": {"mlm_loss": 1.0}},
+        metric="mlm_loss",
+        greater_is_better=False,
+        directory=Path("absent"),
+        world=SimpleNamespace(rank=1, on_rank_zero=lambda work: work()),
+        save=lambda model, record: pytest.fail("saved on a process that does not save"),
+        gather=lambda model: gathered.append(model) or model,
+    )
+    evaluate(best, "model", 1)
+    assert gathered == ["model"], "gathering needs all processes"

@@ -66,6 +66,21 @@ def test_tokenizer_train_puts_equal_lines_on_one_side(tmp_path, monkeypatch):
     assert 0 < len(seen) < 100
 
 
+def test_lines_beyond_the_maximum_of_the_validation_lines_are_not_trained_on(tmp_path, monkeypatch):
+    seen = []
+    monkeypatch.setattr(tokenizer_run, "train_tokenizer", lambda lines, *rest: seen.extend(lines) or 1 / 0)
+    text = tmp_path / "a.txt"
+    text.write_text("\n".join(f"line {number % 10}" for number in range(100)))
+    trained = []
+    for most in (10_000, 3):
+        monkeypatch.setattr(tokenizer_run, "MAX_VALIDATION_LINES", most)
+        with pytest.raises(ZeroDivisionError):
+            train([text], SMALL, tmp_path / "t", validation_fraction=0.5)
+        trained.append(sorted(seen))
+        seen.clear()
+    assert trained[0] == trained[1]
+
+
 @pytest.mark.parametrize("fraction", [-0.1, 1.0])
 def test_tokenizer_train_refuses_an_invalid_fraction(tmp_path, fraction):
     with pytest.raises(ConfigError, match="validation_fraction"):

@@ -61,7 +61,8 @@ def build_corpus(
         files: paths, globs or directories of text, JSON lines or Parquet.
         out: the corpus directory.
         tokenizer: a tokenizer directory.
-        validation: files of the validation split, instead of a share of the documents of `files`.
+        validation: further files, all of whose documents are in the validation split, besides the
+            `validation_fraction` of those of `files`; with 0 they are the whole split.
         workers: number of processes.
         settings: fields of `CorpusSettings`, such as `dedup_exact=True`.
     """

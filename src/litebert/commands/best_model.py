@@ -9,7 +9,7 @@ from typing import Any
 from torch import nn
 
 from litebert.files import json_bytes, read_json_object
-from litebert.training.callbacks.callback import Callback, RunState
+from litebert.training.callbacks.callback import Callback, RunState, metric_of
 from litebert.training.distributed.context import DistributedContext
 from litebert.training.protocols import Number
 
@@ -40,6 +40,7 @@ class BestModel(Callback):
     ) -> None:
         self._evaluate, self._metric, self._save, self._gather = evaluate, metric, save, gather
         self._greater_is_better, self._file = greater_is_better, directory / EVALUATION
+        self._saves = world.rank == 0
         self._best: float | None = world.on_rank_zero(self._saved_score)
         self._pending: tuple[nn.Module, Record] | None = None
 
@@ -49,7 +50,8 @@ class BestModel(Callback):
         value = self._score(record["metrics"])
         if self._best is None or value > self._best:
             self._best = value
-            self._pending = self._gather(model), record
+            best = self._gather(model)  # on every process, and kept where it is saved
+            self._pending = (best, record) if self._saves else None
         return record["metrics"]
 
     def on_evaluate(self, run: RunState, metrics: Mapping[str, Number]) -> None:
@@ -65,7 +67,7 @@ class BestModel(Callback):
 
     def _score(self, metrics: Mapping[str, Number]) -> float:
         """Greater is better; NaN is worse than any number."""
-        value = float(metrics[self._metric])
+        value = metric_of(metrics, self._metric)
         return -math.inf if math.isnan(value) else value if self._greater_is_better else -value
 
     def _saved_score(self) -> float | None:

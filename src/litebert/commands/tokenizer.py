@@ -63,8 +63,8 @@ class _Lines:
     def __iter__(self) -> Iterator[str]:
         for document in read_documents(find_files(self.files), CorpusSettings(), self.counts):
             for line in document.sentences:
-                if len(self.validation) < MAX_VALIDATION_LINES and _hash_is_below(self.validation_fraction, line):
-                    self.validation.append(line)
+                if _hash_is_below(self.validation_fraction, line):
+                    self.validation.extend([line][: MAX_VALIDATION_LINES - len(self.validation)])
                 else:
                     self.counts["lines"] += 1
                     yield line

@@ -167,9 +167,9 @@ class Trainer:
 
         `on_locked` is called on rank 0 once no other process can train in the directory, and its checkpoint is loaded.
 
-        Raises StoppedBySignalError, with the state saved, after SIGTERM, SIGINT or SIGUSR1; CheckpointError if the
-        directory is in use, its checkpoint is of another run or cannot be written; OutOfMemoryError; DivergedError if
-        too many steps in a row are not finite or are spikes.
+        Raises StoppedBySignalError, with the state saved, after SIGTERM, SIGINT, SIGUSR1 or SIGHUP; CheckpointError if
+        the directory is in use, its checkpoint is of another run or cannot be written; OutOfMemoryError; DivergedError
+        if too many steps in a row are not finite or are spikes.
         """
         with self.world.rank_zero_context(locked_directory(self._info.directory)):
             self._checkpoints.resume()

@@ -128,3 +128,26 @@ def test_search_rejects_vectors_without_a_row_for_each_text(model, table, texts,
 def test_search_rejects_invalid_queries_and_outputs(model, table, options, error, message):
     with pytest.raises(error, match=message):
         search(SearchRun(model=model, input=table, **options))
+
+
+@pytest.mark.parametrize("from_file", [True, False])
+def test_search_rejects_an_index_of_texts_that_have_changed(model, table, texts, vectors, tmp_path, from_file):
+    pytest.importorskip("usearch")
+    run = SearchRun(model=model, input=table, query=texts[:1], index=tmp_path / "i")
+    run = run.replace(vectors=vectors) if from_file else run
+    search(run)
+    lines = table.read_text().splitlines()
+    table.write_text("\n".join([lines[0], *reversed(lines[1:])]) + "\n")
+    if from_file:
+        embed(EmbedRun(model=model, input=table, output=vectors, embedding=EmbeddingSettings(pooling="cls")))
+    with pytest.raises(DataError, match="is an index of other vectors"):
+        search(run)
+
+
+def test_search_rejects_an_index_without_a_digest(model, table, texts, vectors, tmp_path):
+    pytest.importorskip("usearch")
+    run = SearchRun(model=model, input=table, query=texts[:1], vectors=vectors, index=tmp_path / "i")
+    search(run)
+    (tmp_path / "i.json").unlink()
+    with pytest.raises(DataError, match="is an index of other vectors"):
+        search(run)

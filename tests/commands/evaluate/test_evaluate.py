@@ -77,6 +77,16 @@ def test_evaluate_draws_examples_as_the_run_unless_told(tmp_path, corpus_directo
     assert list(other["sentence_pairs"]) == ["sop"]
 
 
+def test_evaluate_draws_examples_by_a_preset_that_is_given(tmp_path, corpus_directory, tokenizer):
+    """The settings of the preset replace those of the pretraining, and settings beside it replace the preset's."""
+    trained = SamplingSettings(max_length=32, max_ngram=3, mlm_probability=0.25)
+    run = EvaluateRun(model="m", corpus=corpus_directory, sampling=("preset=bert", "mlm_probability=0.1"))
+    drawn = run.drawn_as(trained.to_dict())
+    assert (drawn.mask_unit, drawn.max_ngram, drawn.max_length, drawn.mlm_probability) == ("token", 1, 32, 0.1)
+    with pytest.raises(ConfigError, match="sampling: preset: unknown preset 'beart'"):
+        EvaluateRun(model="m", corpus=corpus_directory, sampling=("preset=beart",))
+
+
 def test_evaluate_scores_a_sentence_pair_head_without_training_only_if_told(tmp_path, corpus_directory, tokenizer):
     config = ModelConfig(vocab_size=tokenizer.vocab_size, intermediate_size=32, **SIZES)
     model = save_model(ForPretraining(config, pairing="none"), tmp_path / "model", extra_files=tokenizer.files())

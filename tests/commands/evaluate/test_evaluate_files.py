@@ -57,3 +57,13 @@ def test_evaluate_of_many_files_has_the_scores_of_each(model, labelled, tmp_path
 def test_evaluate_rejects_settings_of_many_files_for_one_and_vice_versa(options, message):
     with pytest.raises(ConfigError, match=message):
         EvaluateRun.parse({"model": "m", **options}, where="evaluate")
+
+
+def test_scores_in_another_precision_are_not_taken_for_complete(model, labelled, tmp_path):
+    run = EvaluateRun(model=str(model), data=labelled / "?.*", output=tmp_path / "scores")
+    evaluate(run)
+    before = {file: file.stat().st_mtime_ns for file in run.output.glob("*.json")}
+    evaluate(run)
+    assert {file: file.stat().st_mtime_ns for file in before} == before
+    evaluate(run.replace(precision="bf16"))
+    assert all(file.stat().st_mtime_ns != time for file, time in before.items())

@@ -67,6 +67,20 @@ def test_finetune_learns_multi_label(pretrained, tmp_path):
     assert [answer.labels for answer in answers] == [("film", "good"), ()]
 
 
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        ([[], []], "no row has a label; give rows with and without each label"),
+        ([["good"], []], "'good' is the only label; give data with two labels or more, or a label for every row"),
+    ],
+)
+def test_multi_label_data_need_two_labels(pretrained, tmp_path, labels, message):
+    rows = [{"text": "a", "label": label} for label in labels]
+    file = write_rows(tmp_path / "rows.jsonl", rows)
+    with pytest.raises(DataError, match=f"field 'label': {message}"):
+        tuned(pretrained, tmp_path / "run", {"train": str(file), "dev": str(file)})
+
+
 def test_finetune_learns_multiple_choice(pretrained, tmp_path):
     rows = [
         {"text": f"{subject} {opinion}", "options": ["praise", "blame"], "label": "A" if good else "B"}

@@ -8,7 +8,12 @@ from litebert.commands.predict.predict import predict
 from litebert.commands.predict.predict_settings import PredictRun
 from litebert.errors import ConfigError, DataError
 from litebert.model.io.model_directory import save_model
-from litebert.model.models import ForMultipleChoice, ForQuestionAnsweringWithNoAnswer, ForSequenceClassification
+from litebert.model.models import (
+    ForMultipleChoice,
+    ForPretraining,
+    ForQuestionAnsweringWithNoAnswer,
+    ForSequenceClassification,
+)
 from support.data.benchmark_files import SENTENCES, write_cola, write_race
 from support.data.question_builders import QUESTIONS, squad_json, write_squad
 
@@ -119,3 +124,9 @@ def test_predict_rejects_models_and_outputs_that_do_not_fit_the_benchmark(
     with pytest.raises(error, match=message):
         predict_split(models[model], task, "test", data, tmp_path / output)
     assert [path.name for path in tmp_path.iterdir()] == ["data"]
+
+
+def test_predict_for_a_benchmark_needs_a_model_with_a_head(tmp_path, tiny_tokenizer, small_config):
+    model = save_model(ForPretraining(small_config), tmp_path / "model", extra_files=tiny_tokenizer.files())
+    with pytest.raises(ConfigError, match="has no head for the task cola; fine-tune the model on it first"):
+        predict_split(model, "cola", "test", write_cola(tmp_path), tmp_path / "CoLA.tsv")

@@ -9,6 +9,9 @@ from litebert.commands.finetune.finetune import finetune
 from litebert.commands.finetune.finetune_settings import FinetuneRun
 from litebert.commands.pretrain.pretrain import pretrain
 from litebert.commands.pretrain.pretrain_settings import load_pretrain_config
+from litebert.corpus.build.build_corpus import build_corpus
+from litebert.corpus.corpus_settings import CorpusSettings
+from litebert.errors import ConfigError
 from litebert.inference.predictor import Predictor
 from litebert.model.io.model_directory import load_model
 from support.data.labelled_files import write_opinions
@@ -66,6 +69,16 @@ def test_layers_of_a_modern_model_are_analyzed(corpus_directory, tmp_path):
     found = layers(run).models[model]
     assert len(found.distances) == len(found.angles) == 2
     assert min(*found.distances, *found.angles) > 0
+
+
+def test_layers_are_not_analyzed_on_a_corpus_of_another_tokenizer(corpus_directory, tmp_path, tiny_tokenizer):
+    model = pretrain(modern_run(corpus_directory), tmp_path / "run").model
+    (tmp_path / "a.txt").write_text("".join(f"The film {n} was good.\nIt was long.\n\n" for n in range(20)))
+    settings = CorpusSettings(validation_fraction=0.5)
+    build_corpus([tmp_path / "a.txt"], tiny_tokenizer, settings, tmp_path / "corpus")
+    run = LayersRun(models=(str(model),), corpus=tmp_path / "corpus", out=tmp_path / "layers.png", examples=2)
+    with pytest.raises(ConfigError, match="was built with another tokenizer than"):
+        layers(run)
 
 
 def test_modern_model_and_tokenizer_are_loaded_by_transformers(corpus_directory, tmp_path, monkeypatch):

@@ -144,7 +144,13 @@ def test_frozen_duplicate_token_heads_do_not_change_while_others_learn(corpus_di
 
 @pytest.mark.parametrize(
     ("excluded", "left"),
-    [("[norm,bias]", "query and key"), ("[norm,query]", "key"), ("[norm,bias,query,key]", "")],
+    [
+        ("[norm,bias]", "query and key"),
+        ("[norm,query]", "key"),
+        ("[norm,bias,query,key]", ""),
+        ("['query|key']", ""),
+        ("[attentions]", ""),
+    ],
 )
 def test_weight_decay_of_frozen_heads_gives_a_warning(corpus_directory, tmp_path, caplog, excluded, left):
     run = plan(corpus_directory, *FROZEN, f"train.exclude_from_weight_decay={excluded}", "train.weight_decay=0.1")

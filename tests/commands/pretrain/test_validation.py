@@ -47,6 +47,13 @@ def test_max_eval_examples_limits_the_number_of_batches(validation_set):
     assert len(list(validation_set(most=1).batches())) == 1
 
 
+@pytest.mark.parametrize("most", [1, 10, 64, 65, 100])
+def test_no_more_examples_are_evaluated_than_max_eval_examples(validation_set, most):
+    everything = sum(batch.num_examples for batch in validation_set().batches())
+    evaluated = sum(batch.num_examples for batch in validation_set(most=most).batches())
+    assert min(everything, most) - 1 <= evaluated <= most
+
+
 def test_validation_batches_are_divided_among_processes(validation_set):
     alone = [row for batch in validation_set().batches() for row in batch.input_ids.tolist()]
     parts = [list(validation_set(rank=rank, size=3).batches()) for rank in range(3)]

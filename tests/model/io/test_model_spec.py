@@ -14,12 +14,12 @@ from litebert.model.io.model_spec import (
     ModelName,
     ModelSpec,
     TrainedPairing,
+    config_from_transformers,
+    config_to_transformers,
     from_json,
-    from_transformers,
     read_model_spec,
     to_json,
     to_own_json,
-    to_transformers,
     transformers_incompatibility,
 )
 from litebert.model.layers.lora_settings import LoRASettings
@@ -76,10 +76,10 @@ def descriptions(draw) -> ModelSpec:
 @given(configs())
 def test_model_config_round_trip_through_transformers(config):
     if transformers_incompatibility(ModelSpec(model="ForMaskedLM", config=config)) is None:
-        assert from_transformers(to_transformers(config), where="config") == config
+        assert config_from_transformers(config_to_transformers(config), where="config") == config
     else:
         with pytest.raises(ConfigError, match="transformers cannot share parameters"):
-            to_transformers(config)
+            config_to_transformers(config)
 
 
 @given(descriptions())

@@ -47,3 +47,7 @@ def test_evaluation_text_is_a_line_and_aligned_tables():
 def test_evaluation_by_slice_leaves_out_examples_without_one():
     assert [(part.name, part.examples) for part in parts(["b", None, "a", "b"], count)] == [("a", 1), ("b", 2)]
     assert parts([None, None], count) == ()
+
+
+def test_parts_by_length_name_their_unit():
+    assert [part.name for part in parts_by_length(np.array([3]), count, unit="words")] == ["1 to 16 words"]

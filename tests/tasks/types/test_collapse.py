@@ -93,3 +93,9 @@ def test_matthews_of_confusion_equals_scikit_learn(confusion):
     if len({t for t, _ in pairs}) > 1:
         expected = metrics.matthews_corrcoef(*zip(*pairs, strict=True))
         assert math.isclose(matthews_of_confusion(confusion), expected, abs_tol=tolerance(torch.float64, "compound"))
+
+
+def test_the_no_answer_threshold_is_no_score_of_the_answers():
+    """Where every question has an answer there is no slice of those that have one."""
+    evaluation = {"metrics": {"answer_f1": 0.1, "exact_match": 0.0, "no_answer_threshold": 3.0}, "by_slice": []}
+    assert get_task_type("extractive_qa_no_answer").collapse(evaluation).startswith("finds no answer (0.10 %")

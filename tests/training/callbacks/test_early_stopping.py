@@ -6,6 +6,7 @@ import math
 import pytest
 import torch
 
+from litebert.errors import ConfigError
 from litebert.training.callbacks.early_stopping import EarlyStopping
 from support.runs.callbacks import KilledError, killer
 from support.runs.toy import ToyModel, rows, train, weights
@@ -87,3 +88,8 @@ def test_early_stopping_ends_a_killed_and_resumed_run_at_the_same_step(tmp_path,
 def test_run_without_early_stopping_reaches_its_duration(tmp_path):
     _, result = train(tmp_path, **LONG, evaluate=lambda model: {"loss": 1.0})
     assert (result.steps, result.stopped_early, result.learning_rate) == (20, False, 0.0)
+
+
+def test_early_stopping_names_the_metrics_that_exist():
+    with pytest.raises(ConfigError, match="metric f1: the evaluation has no such metric; it has accuracy, loss"):
+        EarlyStopping(1, metric="f1").update({"accuracy": 0.5, "loss": 1.0})

@@ -13,7 +13,19 @@ from litebert.training.loop.signals import WATCHED, StopSignals
 pytestmark = pytest.mark.usefixtures("forked_python")
 
 
+@pytest.fixture
+def sighup_not_ignored():
+    """The tests themselves may run under nohup."""
+    if not hasattr(signal, "SIGHUP"):
+        yield
+        return
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
+
+
 @pytest.mark.parametrize("number", WATCHED)
+@pytest.mark.usefixtures("sighup_not_ignored")
 def test_stop_signals_remember_the_first_and_do_not_catch_the_second(number):
     with StopSignals() as signals:
         assert signals.number == 0
@@ -45,11 +57,23 @@ def test_stop_signals_let_a_second_ctrl_c_end_the_process():
         assert process.wait(timeout=30) == -signal.SIGINT
 
 
+@pytest.mark.usefixtures("sighup_not_ignored")
 def test_stop_signals_restore_the_handlers():
     before = [signal.getsignal(watched) for watched in WATCHED]
     with StopSignals():
         assert [signal.getsignal(watched) for watched in WATCHED] != before
     assert [signal.getsignal(watched) for watched in WATCHED] == before
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="Windows has no SIGHUP")
+def test_stop_signals_leave_sighup_ignored_under_nohup():
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with StopSignals() as signals:
+            os.kill(os.getpid(), signal.SIGHUP)
+            assert signals.number == 0
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 def test_stop_signals_do_nothing_outside_the_main_thread():

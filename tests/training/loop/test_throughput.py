@@ -23,7 +23,21 @@ def test_mfu_is_absent_without_a_known_peak():
 
 
 @pytest.mark.parametrize(
-    ("name", "peak"), [("NVIDIA H200", 989e12), ("NVIDIA H100 PCIe", 756e12), ("NVIDIA L40S", 362e12), ("", None)]
+    ("name", "peak"),
+    [
+        ("NVIDIA H200", 989e12),
+        ("NVIDIA H100 PCIe", 756e12),
+        ("NVIDIA H100 NVL", 835e12),
+        ("NVIDIA H100 80GB HBM3", 989e12),
+        ("Tesla V100-SXM2-16GB", 125e12),
+        ("NVIDIA L40S", 362e12),
+        ("NVIDIA L40", 181e12),
+        ("NVIDIA L4", 121e12),
+        ("NVIDIA A10", 125e12),
+        ("NVIDIA A10G", None),
+        ("NVIDIA RTX A1000", None),
+        ("", None),
+    ],
 )
 def test_peak_flops_are_those_of_the_data_sheets(name, peak):
     assert peak_flops_of(name) == peak

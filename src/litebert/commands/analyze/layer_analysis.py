@@ -13,10 +13,12 @@ from torch.nn.functional import cosine_similarity
 from litebert.analysis.plots import Panel, line_panels
 from litebert.commands.analyze.layers_settings import LayersRun
 from litebert.commands.result import Result
+from litebert.corpus.format.matching_corpus import open_matching_corpus
 from litebert.corpus.format.shards import Corpus
 from litebert.corpus.sampling.pretrain_batches import PretrainBatches
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.model.encoder import Encoder
+from litebert.model.io.hub import model_directory
 from litebert.model.io.model_directory import load_model
 
 MAX_LENGTH = 128
@@ -66,8 +68,11 @@ class LayersResult(Result):
 
 def layers(run: LayersRun) -> LayersResult:
     """Measure the models on examples of the validation split of the corpus, and draw both curves."""
+    corpus = Corpus.open(run.corpus, "validation")
+    for source in run.models:
+        open_matching_corpus(run.corpus, "validation", model=model_directory(source))
     batches = PretrainBatches(
-        Corpus.open(run.corpus, "validation"),
+        corpus,
         SamplingSettings(max_length=MAX_LENGTH),
         batch_size=run.examples,
         microbatch_size=run.examples,

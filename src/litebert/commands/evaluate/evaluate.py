@@ -90,5 +90,5 @@ def _evaluate_one(run: EvaluateRun, pipeline: Pipeline) -> Evaluation:
 
 def _digest(run: EvaluateRun) -> str:
     assert run.data is not None
-    settings = run.model_dump(include={"columns", "metrics", "threads"})
+    settings = run.model_dump(exclude={"model", "data", "output", "files"})
     return fingerprint_of([run.data], [Path(run.model)], settings)

@@ -9,7 +9,7 @@ from litebert.commands.evaluate.minimal_pairs import MinimalPairScores, evaluate
 from litebert.commands.pretrain.pretrain_settings import PairObjective
 from litebert.commands.pretrain.validation import ValidationScores, ValidationSet
 from litebert.commands.run_directory import RunDirectory
-from litebert.corpus.format.shards import Corpus, Split
+from litebert.corpus.format.matching_corpus import open_matching_corpus
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.corpus.statistics.token_frequency import token_counts
 from litebert.errors import ConfigError
@@ -18,7 +18,6 @@ from litebert.inference.inference_model import inference_model, resolve_precisio
 from litebert.model.io.model_directory import load_model
 from litebert.model.io.model_spec import ModelSpec, read_model_spec
 from litebert.settings import read_yaml
-from litebert.tokenization.tokenizer import Tokenizer
 from litebert.training.distributed.context import DistributedContext
 
 logger = logging.getLogger(__name__)
@@ -37,7 +36,7 @@ def evaluate_suite(run: EvaluateRun, model: Path, suite: Path) -> MinimalPairSco
         )
     if run.scoring != "causal" and trained and trained["sampling"].get("causal_fraction"):
         logger.info("%s: was pretrained on next tokens too; --scoring causal scores by them, faster", model)
-    counts = None if run.corpus is None else token_counts(_corpus_of(model, run.corpus, "train"))
+    counts = None if run.corpus is None else token_counts(open_matching_corpus(run.corpus, "train", model=model))
     return evaluate_minimal_pairs(
         *(model, suite),
         scoring=run.scoring,
@@ -60,7 +59,7 @@ def evaluate_pretraining(run: EvaluateRun, model: Path, corpus: Path) -> Validat
         raise ConfigError(
             f"{model}: a {spec.model} has no masked-LM head; give a model from `pretrain`, or labelled data (--data)"
         )
-    _corpus_of(model, corpus, "validation")
+    open_matching_corpus(corpus, "validation", model=model)
     sampling, objectives = _examples(run, model, spec)
     world = DistributedContext.current()
     validation = ValidationSet(corpus, sampling, run.max_eval_examples, "fp32", world, objectives)
@@ -115,11 +114,3 @@ def _pretraining_settings(model: Path) -> dict[str, Any] | None:
     file = next((file for file in files if file.is_file()), None)
     settings = read_yaml(file) if file else {}
     return settings if settings.get("command") == "pretrain" else None
-
-
-def _corpus_of(model: Path, corpus: Path, split: Split) -> Corpus:
-    """A split of a corpus that was built with the tokenizer of the model."""
-    opened = Corpus.open(corpus, split)
-    if Tokenizer.load(model).fingerprint != Tokenizer.load(opened.tokenizer_directory).fingerprint:
-        raise ConfigError(f"{corpus}: was built with another tokenizer than {model}; build it with the model's")
-    return opened

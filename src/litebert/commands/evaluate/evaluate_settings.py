@@ -9,7 +9,8 @@ from pydantic import Field, model_validator
 from litebert.commands.data_arguments import NO_COLUMNS, ONLY_BENCHMARKS, SlicedColumnArguments
 from litebert.commands.many_files.file_workers import FileWorkers, is_pattern, validate_one_file
 from litebert.commands.pretrain.pretrain_settings import PairObjective
-from litebert.corpus.sampling.sampling_settings import SamplingSettings
+from litebert.corpus.sampling.sampling_settings import SamplingSettings, with_preset_values
+from litebert.errors import ConfigError
 from litebert.inference.word_masking import Masking, Scoring
 from litebert.settings import MAX_THREADS, InferencePrecision, Settings, validate_not_given, with_overrides
 from litebert.tasks.benchmarks.benchmarks import Decision, benchmark_task
@@ -78,8 +79,12 @@ class EvaluateRun(Settings):
     files: FileWorkers = FileWorkers()
 
     def drawn_as(self, base: Mapping[str, Any]) -> SamplingSettings:
-        """`base` with the settings of `sampling`."""
-        return SamplingSettings.parse(with_overrides(base, self.sampling), where="sampling")
+        """`base` with the settings of `sampling`; those of a preset replace those of `base`."""
+        try:
+            changes = with_preset_values(with_overrides({}, self.sampling))
+        except ValueError as error:
+            raise ConfigError(f"sampling: {error}") from None
+        return SamplingSettings.parse({**base, **changes}, where="sampling")
 
     @model_validator(mode="after")
     def _check(self) -> Self:

@@ -32,7 +32,7 @@ from litebert.errors import CheckpointError, ConfigError
 from litebert.files import README, read_json_object, write_text
 from litebert.inference.pipeline import EvaluationSet, Pipeline, Workers
 from litebert.model.io.hub import resolve_model_directory
-from litebert.model.io.model_directory import config_file, save_model, spec_of
+from litebert.model.io.model_directory import config_contents, save_model, spec_of
 from litebert.model.layers.standardized_head import standardize_head
 from litebert.model.param_groups import count_parameters
 from litebert.tasks.input_settings import InputSettings
@@ -116,7 +116,7 @@ def _train(
                 "tokenizer": "the vocabulary and settings of the tokenizer",
             },
             model_files={
-                **config_file(model, labels=output_names(data.task), problem_type=task_type.problem_type),
+                **config_contents(model, labels=output_names(data.task), problem_type=task_type.problem_type),
                 **_extra_files(data.task, pipeline, pipeline.settings),
             },
         ),

@@ -256,13 +256,18 @@ def load_finetune_config(
 
 def _defaults(run: FinetuneRun, out: Path | None) -> dict[str, Any]:
     """What is chosen by size; where a size is not known, what the run in `out` has, so that it can be resumed."""
-    hidden_size, rows = hidden_size_of(run.model), _num_rows(run.data)
+    hidden_size, rows = hidden_size_of(run.model), num_training_rows(run.data)
     usual = settings_for_size(hidden_size or BASE_HIDDEN_SIZE, rows or FEW_ROWS).to_dict()
     return usual if out is None or (hidden_size and rows) else defaults_of_run(out, usual)
 
 
-def _num_rows(data: LabelledFiles | BenchmarkFiles) -> int | None:
+def num_training_rows(data: LabelledFiles | BenchmarkFiles) -> int | None:
     """Rows of the training file, or of the official one of a benchmark; None where they are not known."""
     if isinstance(data, LabelledFiles):
         return count_rows(data.train)
     return benchmark_task(data.task).splits["train"].rows or FEW_ROWS
+
+
+def without_directory(data: LabelledFiles | BenchmarkFiles) -> dict[str, Any]:
+    """The settings of the data of a run, without the place of a benchmark on the disk."""
+    return data.to_dict() | {"directory": None}

@@ -11,7 +11,7 @@ from litebert.commands.ensemble.members import Member
 from litebert.commands.finetune.comparison import require_scikit_learn, scores_of_baseline
 from litebert.commands.finetune.finetune import finetune
 from litebert.commands.finetune.finetune_result import FinetuneResult
-from litebert.commands.finetune.finetune_settings import FinetuneRun
+from litebert.commands.finetune.finetune_settings import FinetuneRun, without_directory
 from litebert.commands.finetune.setup import read_data
 from litebert.commands.finetune_tasks.finetune_tasks_settings import MODEL, FinetuneTasksRun
 from litebert.commands.fingerprint import fingerprint_of
@@ -126,7 +126,7 @@ def _difference(run: FinetuneTasksRun, task: str, other: str, metric: str) -> Bo
     )
     settings = run.run_on(task, name=MODEL, model=run.model, seed=0)
     precision = settings.train.precision
-    identity = {"data": _without_directory(settings), "metric": metric, "precision": precision}
+    identity = {"data": without_directory(settings.data), "metric": metric, "precision": precision}
     fingerprint = fingerprint_of([], [member.directory for member in (*models, *others)], identity)
     file = run.out / "compared" / other / task / f"difference-{fingerprint[:8]}.json"
     if not file.exists():
@@ -140,7 +140,7 @@ def _difference(run: FinetuneTasksRun, task: str, other: str, metric: str) -> Bo
 def _linear_scores(run: FinetuneTasksRun, task: str) -> dict[str, float]:
     """The metrics of the linear model, kept in a file that is named by a hash of what they depend on."""
     settings = run.run_on(task, name=MODEL, model=run.model, seed=0)
-    identity = {"data": _without_directory(settings), "metrics": settings.metrics}
+    identity = {"data": without_directory(settings.data), "metrics": settings.metrics}
     file = run.out / "baselines" / f"{task}-{fingerprint_of([], [], identity)[:8]}.json"
     if not file.exists():
         write_json(file, scores_of_baseline("linear", read_data(settings)))
@@ -180,9 +180,4 @@ def _identity(run: FinetuneRun) -> dict[str, Any]:
     """The settings that decide on the weights, without paths: the content of the model stands for its own."""
     deciding = deciding_settings(run)
     del deciding["model"]
-    return {**deciding, "data": _without_directory(run)}
-
-
-def _without_directory(run: FinetuneRun) -> dict[str, Any]:
-    """The settings of the benchmark, without its place on the disk."""
-    return run.data.to_dict() | {"directory": None}
+    return {**deciding, "data": without_directory(run.data)}

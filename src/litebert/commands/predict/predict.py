@@ -167,7 +167,8 @@ def _predict_benchmark(run: PredictRun, split: BenchmarkSplit) -> PredictResult:
     validate_submission_name(run.output, split.task)
     data = split.read(run.input)
     predictor = _load(run)
-    assert isinstance(predictor.backend, Pipeline)
+    if not isinstance(predictor.backend, Pipeline):
+        raise ConfigError(f"{run.model}: has no head for the task {split.task}; fine-tune the model on it first")
     validate_benchmark_model(split.task, predictor.task, predictor.labels, model=Path(run.model))
     if run.decision == "rank":
         predicted = WindowResults(_ranked(run, split, predictor.backend, data))

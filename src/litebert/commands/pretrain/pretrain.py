@@ -18,7 +18,7 @@ from litebert.commands.pretrain.validation import ValidationScores, ValidationSe
 from litebert.commands.run_directory import RunDirectory
 from litebert.corpus.statistics.token_frequency import unigram_entropy
 from litebert.errors import CheckpointError
-from litebert.model.io.model_directory import config_file, load_model, save_model
+from litebert.model.io.model_directory import config_contents, load_model, save_model
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.training.callbacks.callback import Callback
 from litebert.training.callbacks.milestones import Milestones
@@ -58,8 +58,8 @@ def _train(
     if run.max_eval_examples:
         drawn = (run.corpus, run.sampling, run.max_eval_examples)
         validation = ValidationSet(*drawn, run.train.precision, world, run.eval_pair_objectives)
-    initial_scores = _initial_scores(directory, model, validation) if validation else None
     best = _best_model(run, validation, directory, tokenizer) if validation else None
+    initial_scores = _initial_scores(directory, model, validation) if validation else None
     trainer = Trainer(
         model,
         objective=PretrainingObjective(run.sampling.pairing),
@@ -78,7 +78,7 @@ def _train(
                 "corpus": f"the documents of {run.corpus}",
                 "tokenizer": "the vocabulary and settings of the tokenizer",
             },
-            model_files={**config_file(model), **model_files(run, tokenizer)},
+            model_files={**config_contents(model), **model_files(run, tokenizer)},
             flops=partial(training_flops, run.model),
         ),
         evaluate=best.evaluate if best else validation.evaluate if validation else None,
@@ -119,6 +119,7 @@ def _best_model(
     """Saves the best model, if the settings select one."""
     if run.metric_for_best_model is None:
         return None
+    validation.validate_metric(run.metric_for_best_model)
     return BestModel(
         lambda model: {"metrics": dict(validation.evaluate(model))},
         metric=run.metric_for_best_model,

@@ -7,6 +7,7 @@ from the one before, and xxlarge from a model of six layers.
 """
 
 import logging
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -197,13 +198,14 @@ class PretrainStart:
 
 def _warn_decay_of_frozen_heads(run: PretrainRun) -> None:
     excluded = run.train.exclude_from_weight_decay
-    decayed = [layer for layer in ("query", "key") if not any(pattern in f"{layer}.weight" for pattern in excluded)]
+    names = {layer: f"encoder.attentions.0.{layer}.weight" for layer in ("query", "key")}
+    decayed = [layer for layer, name in names.items() if not any(re.search(each, name) for each in excluded)]
     if run.train.weight_decay and decayed:
-        names = ",".join((*excluded, *decayed))
+        kept = ",".join((*excluded, *decayed))
         logger.warning(
             "freeze_duplicate_token_heads: the weight decay of %g still shrinks %s of the frozen heads; "
             "train.exclude_from_weight_decay=[%s] keeps them as they are",
-            *(run.train.weight_decay, " and ".join(decayed), names),
+            *(run.train.weight_decay, " and ".join(decayed), kept),
         )
 
 

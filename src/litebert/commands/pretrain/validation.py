@@ -29,6 +29,7 @@ from litebert.corpus.format.shards import Corpus
 from litebert.corpus.sampling.pretrain_batches import PretrainBatch, PretrainBatches
 from litebert.corpus.sampling.sampling_settings import Pairing, SamplingSettings
 from litebert.corpus.statistics.token_frequency import most_frequent_token
+from litebert.errors import ConfigError
 from litebert.settings import TrainingPrecision
 from litebert.tasks.metrics.metrics import wilson_interval
 from litebert.training.distributed.context import DistributedContext
@@ -69,6 +70,15 @@ class ValidationSet:
         if self.sampling.causal_fraction:
             values |= self._evaluate_next_tokens(model)
         return {name: value for name, value in values.items() if values.get(f"{name.partition('_')[0]}_count") != 0}
+
+    def validate_metric(self, metric: str) -> None:
+        """Raise ConfigError if `evaluate` will not have this metric, because the text has no pairs to score."""
+        name = metric.partition("_")[0]
+        if name in PAIR_NAMES and name not in self._possible:
+            raise ConfigError(
+                f"metric_for_best_model: {metric} cannot be measured, because the validation split of {self.corpus} "
+                f"has no pairs for {PAIR_NAMES[name]}; choose another metric, or build the corpus with more text"
+            )
 
     def score(self, model: nn.Module) -> "ValidationScores":
         """The metrics of `evaluate` as a result."""
@@ -121,7 +131,8 @@ class ValidationSet:
         return evaluate(model, objective, batches, device=self.world.device, precision=self.precision)
 
     def _batches(self, sampling: SamplingSettings, *, causal: bool = False) -> Iterator[PretrainBatch]:
-        size = max(BATCH_SIZE, self.world.size)
+        num_batches = math.ceil(self.max_eval_examples / BATCH_SIZE)
+        size = max(self.max_eval_examples // num_batches, self.world.size)  # every process needs an example
         sampling = sampling.replace(packing=False)  # `example_lengths` needs one example in each row
         source = PretrainBatches(
             Corpus.open(self.corpus, "validation"),
@@ -135,7 +146,7 @@ class ValidationSet:
         full, rest = divmod(source.epoch_size(), size)
         # Every process gets a part of each batch: the forward of a sharded model waits for all of them.
         batches = full + (rest >= self.world.size)
-        return islice(source.one_epoch(causal=causal), min(batches, math.ceil(self.max_eval_examples / size)))
+        return islice(source.one_epoch(causal=causal), min(batches, num_batches))
 
 
 def without_masked_tokens(batch: PretrainBatch) -> PretrainBatch:

@@ -12,7 +12,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
-from litebert.commands.finetune.finetune_settings import FinetuneRun, load_finetune_config, recipe_of_task
+from litebert.commands.finetune.finetune_settings import (
+    FinetuneRun,
+    load_finetune_config,
+    recipe_of_task,
+    without_directory,
+)
 from litebert.commands.pretrain.pretrain_settings import load_pretrain_config
 from litebert.commands.reproduce.tables.paper_tables import BaselineName, Row, Table
 from litebert.commands.reproduce.tables.scales import Scale, Value
@@ -181,7 +186,7 @@ def baseline_cells(scale: Scale, inputs: Inputs, baseline: BaselineName, *, task
         task: Cell(
             "baseline",
             {"run": run.to_dict(), "baseline": baseline},
-            {"data": _without_directory(run), "metrics": run.metrics, "name": baseline},
+            {"data": without_directory(run.data), "metrics": run.metrics, "name": baseline},
         )
         for task, run in runs
     }
@@ -203,11 +208,7 @@ def _finetune_settings(
 
 def _finetune_identity(run: FinetuneRun) -> dict[str, Any]:
     # `baseline` has no effect, but is part of the names of stored results.
-    return {**deciding_settings(run), "baseline": run.baseline, "data": _without_directory(run)}
-
-
-def _without_directory(run: FinetuneRun) -> dict[str, Any]:
-    return {**run.data.to_dict(), "directory": None}
+    return {**deciding_settings(run), "baseline": run.baseline, "data": without_directory(run.data)}
 
 
 def _ensemble(members: Sequence[Cell]) -> Cell:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from litebert.commands.finetune.finetune_settings import FinetuneRun
+from litebert.commands.finetune.finetune_settings import FinetuneRun, num_training_rows
 from litebert.commands.pretrain.dry_run import dry_run, expected_memory
 from litebert.commands.pretrain.pretrain_settings import PretrainRun
 from litebert.commands.reproduce.cells import Cell
@@ -44,6 +44,8 @@ class Plan(Result):
     """Of the runs whose duration is a time."""
     left_out: tuple[str, ...] = ()
     """What has no data."""
+    without_time: int = 0
+    """Pretraining runs whose duration is in epochs; how long these are is not known before the corpus is read."""
 
     @property
     def seconds(self) -> float:
@@ -56,6 +58,7 @@ class Plan(Result):
         gflops = (self.flops_per_second or 0) / 1e9
         speed = f" ({self.flops:.3g} FLOPs at {gflops:,.3g} GFLOP/s, measured)" if gflops else ""
         without = [f"left out, for lack of data: {', '.join(self.left_out)}"] if self.left_out else []
+        epochs = [f"not in the time: {self.without_time} runs of pretraining for epochs"] if self.without_time else []
         return "\n".join(
             [
                 f"cells: {kinds}; {self.finished} finished",
@@ -64,6 +67,7 @@ class Plan(Result):
                 f"memory: {readable_bytes(self.memory)} for the largest run, by formula",
                 f"disk: {readable_bytes(self.disk)} of weights",
                 *without,
+                *epochs,
             ]
         )
 
@@ -83,6 +87,7 @@ def plan(cells: Sequence[Cell], finished: Sequence[Cell], *, left_out: Sequence[
         disk=WEIGHT_BYTES * sum(parameter_counts(_model(cell, runs).model).pretraining for cell in trained),
         timed_seconds=sum(seconds for _, seconds in costs),
         left_out=tuple(left_out),
+        without_time=sum(_runs_for_epochs(cell) for cell in todo),
     )
 
 
@@ -105,8 +110,12 @@ def _cost(cell: Cell, runs: dict[str, PretrainRun]) -> tuple[float, float]:
         model = _model(cell, runs).model
         length = run.max_length or ASSUMED_LENGTH
         flops = flops_per_token(model, length=length).training
-        return _of_duration(run.train.duration, run.batch_size, length, flops)
+        return _of_duration(run.train.duration, run.batch_size, length, flops, rows=num_training_rows(run.data) or 0)
     return 0.0, 0.0
+
+
+def _runs_for_epochs(cell: Cell) -> bool:
+    return cell.kind == "pretrain" and str(cell.settings["train"]["duration"]).endswith("epochs")
 
 
 def _model(cell: Cell, runs: dict[str, PretrainRun]) -> PretrainRun:
@@ -118,8 +127,10 @@ def _training_flops(run: PretrainRun) -> float:
     return flops_per_token(run.model, length=run.sampling.max_length, predicted=predicted).training
 
 
-def _of_duration(duration: Duration, batch_size: int, length: int, flops: float) -> tuple[float, float]:
-    tokens_of = {"tokens": 1, "examples": length, "steps": batch_size * length}
+def _of_duration(
+    duration: Duration, batch_size: int, length: int, flops: float, *, rows: int = 0
+) -> tuple[float, float]:
+    tokens_of = {"tokens": 1, "examples": length, "steps": batch_size * length, "epochs": rows * length}
     if duration.unit not in tokens_of:
         return 0.0, duration.amount if duration.unit == "seconds" else 0.0
     return duration.amount * tokens_of[duration.unit] * flops, 0.0

@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Self
 
@@ -34,6 +35,21 @@ PRESETS: dict[str, dict[str, Any]] = {
     "spanbert": {"max_ngram": 10, "ngram_weights": "geometric", "replacement_unit": "ngram"},
 }
 """Published ways of drawing examples, by name: the settings that differ from the defaults."""
+
+
+def with_preset_values(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings whose `preset`, if there is one, is replaced by those that it names; settings beside it stay.
+
+    Raises ValueError for an unknown preset.
+    """
+    rest = dict(values)
+    if "preset" not in rest:
+        return rest
+    name = rest.pop("preset")
+    if name not in PRESETS:
+        raise ValueError(f"preset: unknown preset {name!r}; expected one of {', '.join(PRESETS)}")
+    return {**PRESETS[name], **rest}
+
 
 _SCHEDULE = re.compile(r"\s*([0-9.]+)\s+to\s+([0-9.]+)\s+in\s+([0-9_]+)\s+steps\s*")
 _EXPECTED = "expected a probability between 0 and 1, or a linear schedule such as '0.3 to 0.15 in 100000 steps'"
@@ -169,13 +185,7 @@ class SamplingSettings(Settings):
     @model_validator(mode="before")
     @classmethod
     def _from_preset(cls, values: Any) -> Any:
-        if not isinstance(values, dict) or "preset" not in values:
-            return values
-        rest = dict(values)
-        name = rest.pop("preset")
-        if name not in PRESETS:
-            raise ValueError(f"preset: unknown preset {name!r}; expected one of {', '.join(PRESETS)}")
-        return {**PRESETS[name], **rest}
+        return with_preset_values(values) if isinstance(values, dict) else values
 
     @model_validator(mode="after")
     def _replacement_probabilities_fit(self) -> Self:

@@ -36,7 +36,7 @@ class MappedWeights:
     """(name in the source, reason) of each tensor that is not used."""
 
 
-def from_transformers(tensors: Mapping[str, Tensor], config: ModelConfig, *, where: str) -> MappedWeights:
+def tensors_from_transformers(tensors: Mapping[str, Tensor], config: ModelConfig, *, where: str) -> MappedWeights:
     """The tensors of a transformers ALBERT under litebert's names.
 
     Raises CheckpointError if the decoder of the MLM head differs from the word embeddings.
@@ -50,7 +50,7 @@ def from_transformers(tensors: Mapping[str, Tensor], config: ModelConfig, *, whe
     return weights if config.has_projection else _without_projection(weights)
 
 
-def to_transformers(tensors: Mapping[str, Tensor], config: ModelConfig) -> dict[str, Tensor]:
+def tensors_to_transformers(tensors: Mapping[str, Tensor], config: ModelConfig) -> dict[str, Tensor]:
     """The tensors under transformers' names; where E equals H, its projection is the identity."""
     names = {row.litebert: row.transformers for row in tensor_names(config)}
     result = {}

@@ -21,7 +21,7 @@ from litebert.hub_download import HubOptions
 from litebert.model import models
 from litebert.model.config import ModelConfig
 from litebert.model.io.adapter_names import from_saved_names, has_adapters, to_saved_names
-from litebert.model.io.hf_weights import IDENTITY, MappedWeights, from_transformers, to_transformers
+from litebert.model.io.hf_weights import IDENTITY, MappedWeights, tensors_from_transformers, tensors_to_transformers
 from litebert.model.io.hub import HUB, model_directory
 from litebert.model.io.model_spec import (
     CONFIG,
@@ -127,7 +127,7 @@ def save_model(
     return directory
 
 
-def config_file(
+def config_contents(
     model: nn.Module, *, labels: Collection[str] = (), problem_type: ProblemType | None = None
 ) -> dict[str, bytes]:
     """`config.json`, for a directory with the weights of `model` in `litebert.safetensors`; adapters are not merged."""
@@ -190,7 +190,7 @@ def read_directory(source: Path | str, *, hub: HubOptions = HUB) -> SavedModel:
             tensors = from_saved_names(tensors, spec.config, spec.adapters)
         names = tuple((name, name) for name in tensors)
         return SavedModel(directory, spec, MappedWeights(tensors, spec.config, names))
-    weights = from_transformers(tensors, spec.config, where=str(directory))
+    weights = tensors_from_transformers(tensors, spec.config, where=str(directory))
     for name, reason in weights.dropped:
         level = logging.DEBUG if reason == IDENTITY else logging.INFO
         logger.log(level, "%s: tensor %s dropped: %s", directory, name, reason)
@@ -277,7 +277,7 @@ def _write_weights(directory: Path, model: nn.Module, spec: ModelSpec, dtype: Sa
     tensors = dict(with_dense_head(head_parameters(model)))
     reason = transformers_incompatibility(spec)
     if not reason:
-        tensors = to_transformers(tensors, spec.config)
+        tensors = tensors_to_transformers(tensors, spec.config)
     elif spec.adapters:
         tensors = to_saved_names(tensors, spec.config)
     write_tensors(directory / SAFETENSORS, in_dtype(tensors, dtype))

@@ -162,7 +162,7 @@ def to_json(spec: ModelSpec) -> dict[str, Any]:
     if remote:
         plain = {"model_type": LITEBERT_MODEL_TYPE, "auto_map": _auto_map(spec.model), **spec.config.to_dict()}
     else:
-        plain = to_transformers(spec.config)
+        plain = config_to_transformers(spec.config)
     plain |= _hf_labels(spec)
     plain["architectures"] = [(REMOTE_CODE_CLASSES if remote else HF_CLASSES)[spec.model]]
     # What transformers computes in unless asked for another; without it, in that of the file, which may have 16 bits.
@@ -203,7 +203,7 @@ def from_json(values: Mapping[str, Any], *, where: str) -> ModelSpec:
     return ModelSpec.parse(fields, where=where)
 
 
-def to_transformers(config: ModelConfig) -> dict[str, Any]:
+def config_to_transformers(config: ModelConfig) -> dict[str, Any]:
     """The keys of transformers' `AlbertConfig`, and a section `litebert` for what they cannot express."""
     groups = groups_in(config, "transformers")
     if groups is None:
@@ -215,12 +215,12 @@ def to_transformers(config: ModelConfig) -> dict[str, Any]:
     plain |= {"num_hidden_groups": groups, "model_type": "albert", "tie_word_embeddings": True}
     # Padding, [CLS] and [SEP] of the released vocabularies and of every tokenizer that litebert trains.
     plain |= {"pad_token_id": 0, "bos_token_id": 2, "eos_token_id": 3}
-    read_back = from_transformers(plain, where="config").to_dict()
+    read_back = config_from_transformers(plain, where="config").to_dict()
     extra = {name: value for name, value in fields.items() if value != read_back[name]}
     return {**plain, _SECTION: extra} if extra else plain
 
 
-def from_transformers(values: Mapping[str, Any], *, where: str) -> ModelConfig:
+def config_from_transformers(values: Mapping[str, Any], *, where: str) -> ModelConfig:
     """The config equivalent to these keys of transformers' `AlbertConfig`; unknown keys are ignored."""
     _check_keys(values, where=where)
     names = set(ModelConfig.model_fields) - {"sharing", "embedding_projection"}
@@ -251,7 +251,7 @@ def _config(values: Mapping[str, Any], model: ModelName, *, where: str) -> dict[
     """The fields of `ModelConfig`; those that are absent have their defaults."""
     if values.get("model_type") == LITEBERT_MODEL_TYPE:
         return {name: values[name] for name in ModelConfig.model_fields if name in values}
-    fields = from_transformers(values, where=where).to_dict()
+    fields = config_from_transformers(values, where=where).to_dict()
     # The section may be that of another head. In transformers ALBERT's own classifiers read the first token.
     return {**fields, "classifier_pooling": "cls"} if model in CLASSIFIERS_OF_SEQUENCES else fields
 

@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from litebert.errors import DataError
 from litebert.tasks.readers.tables import iter_lines, read_text
+from litebert.tasks.results import LETTERS
 from litebert.tasks.types.multiple_choice.choice_examples import ChoiceExample
-from litebert.tasks.types.multiple_choice.multiple_choice import correct_option
 
 NUM_OPTIONS: Final = 4
 _FIELDS: Final = ("article", "questions", "options", "answers")
@@ -78,13 +78,14 @@ def _questions(passage: dict[str, Any], level: str, name: str, *, where: str) ->
             raise DataError(f"{place}: field 'options': {found} options, expected {NUM_OPTIONS}")
         if not all(isinstance(text, str) for text in (question, answer, *choices)):
             raise DataError(f"{place}: field 'options': question, options and answer must be texts")
-        target = correct_option(answer, choices, where=f"{place}: field 'answers'")
+        if answer not in tuple(LETTERS[:NUM_OPTIONS]):
+            raise DataError(f"{place}: field 'answers': expected a letter from A to D, found {answer!r}")
         examples.append(
             ChoiceExample(
                 text=passage["article"],
                 question=question,
                 options=tuple(choices),
-                target=target,
+                target=LETTERS.index(answer),
                 group=name,
                 slice=level,
                 id=f"{name}-{index}",

@@ -81,12 +81,14 @@ def parts(names: Sequence[str | None], measured: Callable[[np.ndarray], dict[str
     return tuple(rows)
 
 
-def parts_by_length(lengths: np.ndarray, measured: Callable[[np.ndarray], dict[str, float]]) -> tuple[Part, ...]:
-    """The scores for each range of lengths that has examples."""
+def parts_by_length(
+    lengths: np.ndarray, measured: Callable[[np.ndarray], dict[str, float]], *, unit: str = "tokens"
+) -> tuple[Part, ...]:
+    """The scores for each range of lengths, counted in `unit`, that has examples."""
     rows = []
     longest = max(int(lengths.max(initial=0)), LENGTH_LIMITS[-1])
     for low, high in pairwise((*LENGTH_LIMITS, longest)):
         inside = (lengths > low) & (lengths <= high)
         if inside.any():
-            rows.append(Part(f"{low + 1} to {high} tokens", int(inside.sum()), measured(np.flatnonzero(inside))))
+            rows.append(Part(f"{low + 1} to {high} {unit}", int(inside.sum()), measured(np.flatnonzero(inside))))
     return tuple(rows)

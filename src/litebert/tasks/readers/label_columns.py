@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -26,12 +26,17 @@ def non_empty_labels(table: Table, label: str) -> list[str]:
 
 
 def label_names(table: Table, label: str, values: Sequence[str]) -> tuple[str, ...]:
-    """Distinct labels, whole numbers in numeric order, others in alphabetical order."""
-    names = set(values)
-    if len(names) == 1:
+    """The labels of a column with one label in each row; DataError if all rows have the same."""
+    if len(set(values)) == 1:
         raise DataError(
             f"{table.path}: field {label!r}: every row has the label {values[0]!r}; give data with two labels or more"
         )
+    return sorted_labels(values)
+
+
+def sorted_labels(values: Iterable[str]) -> tuple[str, ...]:
+    """Distinct labels, whole numbers in numeric order, others in alphabetical order."""
+    names = set(values)
     whole_numbers = all(re.fullmatch(r"-?\d{1,18}", name, re.ASCII) for name in names)
     return tuple(sorted(names, key=(lambda name: (int(name), name)) if whole_numbers else None))
 

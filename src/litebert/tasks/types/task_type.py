@@ -239,11 +239,13 @@ def score(
     lengths: np.ndarray,
     *,
     probabilities: np.ndarray | None = None,
+    length_unit: str = "tokens",
     **others: Any,
 ) -> Scored:
     """The metrics over all examples, by length and by slice; `others` are further fields of `Evaluation`."""
     figures, count = measured(task, predicted, targets, probabilities), len(data.examples)
-    by_length, by_slice = parts_by_length(lengths, figures), parts([each.slice for each in data.examples], figures)
+    by_length = parts_by_length(lengths, figures, unit=length_unit)
+    by_slice = parts([each.slice for each in data.examples], figures)
     metrics = figures(np.arange(count))
     evaluation = Evaluation(metrics=metrics, examples=count, by_length=by_length, by_slice=by_slice, **others)
     return Scored(evaluation, predicted, targets, probabilities)

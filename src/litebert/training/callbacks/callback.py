@@ -7,7 +7,7 @@ from typing import Any
 
 from torch import nn
 
-from litebert.errors import DivergedError
+from litebert.errors import ConfigError, DivergedError
 from litebert.training.distributed.context import DistributedContext
 from litebert.training.loop.run_schedule import RunSchedule, TrainingProgress
 from litebert.training.loop.step import NO_LIMITS, StepOutcome, UpdateLimits
@@ -62,6 +62,13 @@ class RunState:
         The batches since that checkpoint are not drawn again. Without such a checkpoint, `error` is raised.
         """
         self.rollback = Rollback(until, error)
+
+
+def metric_of(metrics: Mapping[str, Number], name: str) -> float:
+    """The metric of an evaluation by its name; ConfigError if it has no such metric."""
+    if name not in metrics:
+        raise ConfigError(f"metric {name}: the evaluation has no such metric; it has {', '.join(metrics)}")
+    return float(metrics[name])
 
 
 class Callback:

@@ -5,7 +5,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from litebert.training.callbacks.callback import Callback, RunState
+from litebert.training.callbacks.callback import Callback, RunState, metric_of
 from litebert.training.protocols import Number
 
 logger = logging.getLogger(__name__)
@@ -31,7 +31,7 @@ class EarlyStopping(Callback):
 
     def update(self, metrics: Mapping[str, Number]) -> None:
         """Count an evaluation."""
-        value = self._sign * float(metrics[self._metric])
+        value = self._sign * metric_of(metrics, self._metric)
         if value > (-math.inf if self._best is None else self._best):
             self._best, self._evaluations_since_best = value, 0
         else:

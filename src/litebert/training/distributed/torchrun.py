@@ -18,8 +18,8 @@ SECONDS_TO_SAVE = 600
 def torchrun(arguments: Sequence[str]) -> int:
     """Run `torchrun ARGUMENTS`; returns the exit code of the process that failed first, or 0 if none did.
 
-    After SIGTERM, SIGINT or SIGUSR1 to this process it is 128 + the number of the signal. The others receive it too and
-    have `SECONDS_TO_SAVE` for what they do then.
+    After SIGTERM, SIGINT, SIGUSR1 or SIGHUP to this process it is 128 + the number of the signal. The others receive it
+    too and have `SECONDS_TO_SAVE` for what they do then.
 
     Raises:
         LitebertError: a process was killed, and could not say why.

@@ -11,8 +11,9 @@ from torch import nn
 
 from litebert.training.distributed.context import DistributedContext, GatherInterruptedError
 
-# Schedulers warn with SIGTERM or SIGUSR1; Windows has no SIGUSR1.
-WATCHED = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGINT", "SIGUSR1") if hasattr(signal, name))
+# Schedulers warn with SIGTERM or SIGUSR1, a closed terminal with SIGHUP; Windows has neither SIGUSR1 nor SIGHUP.
+NAMES = ("SIGTERM", "SIGINT", "SIGUSR1", "SIGHUP")
+WATCHED = tuple(getattr(signal, name) for name in NAMES if hasattr(signal, name))
 
 
 class StopSignals:
@@ -26,7 +27,7 @@ class StopSignals:
     def __enter__(self) -> "StopSignals":
         # Python delivers signals to the main thread only; a run in another thread cannot be stopped by one.
         if threading.current_thread() is threading.main_thread():
-            self._before = {watched: signal.signal(watched, self._remember) for watched in WATCHED}
+            self._before = {number: signal.signal(number, self._remember) for number in filter(_is_heard, WATCHED)}
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -35,8 +36,13 @@ class StopSignals:
 
     def _remember(self, number: int, frame: FrameType | None) -> None:
         self.number = number
-        for watched in WATCHED:
+        for watched in self._before:
             signal.signal(watched, signal.SIG_DFL)
+
+
+def _is_heard(number: signal.Signals) -> bool:
+    """Whether a signal asks this process to stop: not SIGHUP under nohup, which is to outlive its terminal."""
+    return number.name != "SIGHUP" or signal.getsignal(number) != signal.SIG_IGN
 
 
 @contextmanager

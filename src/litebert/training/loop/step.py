@@ -1,6 +1,7 @@
 """One training step: gradients of all microbatches and ranks, the update of the weights, and its throughput."""
 
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -195,9 +196,11 @@ def gradient_scaler(precision: TrainingPrecision, device: torch.device) -> torch
 _PEAK_FLOPS = {
     "H200": 989e12,
     "H100 PCIe": 756e12,
+    "H100 NVL": 835e12,
     "H100": 989e12,
     "A100": 312e12,
     "L40S": 362e12,
+    "L40": 181e12,
     "A10": 125e12,
     "L4": 121e12,
     "V100": 125e12,
@@ -214,7 +217,8 @@ def peak_flops(world: DistributedContext) -> float | None:
 
 def peak_flops_of(device_name: str) -> float | None:
     """Peak FLOP/s of the accelerator with this name; None if it is not in the table."""
-    return next((peak for part, peak in _PEAK_FLOPS.items() if part in device_name), None)
+    matching = (peak for name, peak in _PEAK_FLOPS.items() if re.search(rf"\b{name}\b", device_name))
+    return next(matching, None)
 
 
 def throughput(counts: StepCounts, seconds: float, *, peak: float | None) -> dict[str, float]:

@@ -46,6 +46,14 @@ def test_encode_choices_truncates_answer_and_text(tiny_tokenizer):
     assert features[0].token_type_ids.sum() == MAX_ANSWER_LENGTH + 1
 
 
+def test_an_answer_that_is_cut_is_counted_as_truncated(tiny_tokenizer):
+    long = "this story felt dull " * 60
+    examples = [ChoiceExample(text="x", question=long, options=("a", "b"), target=0)]
+    assert encode_choices(examples, tiny_tokenizer, InputSettings(max_length=400)).num_truncated == 1
+    examples = [ChoiceExample(text="x", question="y", options=("a", "b"), target=0)]
+    assert encode_choices(examples, tiny_tokenizer, InputSettings(max_length=400)).num_truncated == 0
+
+
 def test_choices_batch_has_a_sequence_for_each_option(tiny_tokenizer):
     options = ("good", "a bad one", "x")
     examples = [ChoiceExample(text="the film", question=None, options=options, target=n) for n in (2, 0)]

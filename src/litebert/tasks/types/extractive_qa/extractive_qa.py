@@ -4,6 +4,7 @@ Models of the second type can also predict that there is no answer, as in SQuAD 
 """
 
 import logging
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -148,7 +149,8 @@ def answer_errors(
 def answers_collapse(evaluation: Mapping[str, Any]) -> str | None:
     """Why a model has collapsed: it finds no answer to the questions that have one."""
     answerable = [part["metrics"] for part in evaluation["by_slice"] if part["name"] == ANSWERABLE]
-    best = max((answerable[0] if answerable else evaluation["metrics"]).values())
+    scores = answerable[0] if answerable else evaluation["metrics"]
+    best = max((scores[name] for name in EXTRACTIVE_QA.metrics if name in scores), default=math.inf)
     return f"finds no answer ({best:.2f} % on answerable questions)" if best < MIN_ANSWER_F1 else None
 
 

@@ -8,14 +8,14 @@ import numpy as np
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from litebert.errors import ConfigError
+from litebert.errors import ConfigError, DataError
 from litebert.loss_sums import LossSums
 from litebert.tasks.encoded import LabelledBatch
 from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.labelled_data import LabelledData, Task
 from litebert.tasks.metrics.evaluation import Part
 from litebert.tasks.readers.columns import Columns
-from litebert.tasks.readers.label_columns import label_indicators, label_lists, label_names, weights_by_label
+from litebert.tasks.readers.label_columns import label_indicators, label_lists, sorted_labels, weights_by_label
 from litebert.tasks.readers.tables import Table
 from litebert.tasks.results import MULTI_LABEL_THRESHOLD, SEPARATOR, decode_labels, label_probabilities
 from litebert.tasks.types.classification.classification import labels_goal
@@ -52,7 +52,14 @@ def _guess(table: Table, columns: Columns) -> str | None:
 def _read(table: Table, columns: Columns, options: ReadOptions) -> ReadResult:
     label = columns.label_name
     lists = label_lists(table, label)
-    names = tuple(options.labels or label_names(table, label, [name for row in lists for name in row]))
+    names = tuple(options.labels or ()) or sorted_labels(name for row in lists for name in row)
+    if not names:
+        raise DataError(f"{table.path}: field {label!r}: no row has a label; give rows with and without each label")
+    if len(names) == 1:
+        raise DataError(
+            f"{table.path}: field {label!r}: {names[0]!r} is the only label; give data with two labels or more, or a "
+            "label for every row, such as 'yes' and 'no', for a classification"
+        )
     return read_texts(table, columns, label_indicators(table, label, lists, names), names)
 
 

@@ -98,8 +98,8 @@ def fill_blank(question: str | None, option: str) -> str:
 
 def _feature(text: Sequence[int], answer: Sequence[int], tokenizer: Tokenizer, max_length: int) -> Feature:
     """The last tokens of the answer and as many of the text's first tokens as fit."""
-    answer = answer[-MAX_ANSWER_LENGTH:]
-    is_truncated = len(text) + len(answer) + 3 > max_length
-    answer = answer[-(max_length - 3) :]
+    limit = min(MAX_ANSWER_LENGTH, max_length - 3)
+    is_truncated = len(answer) > limit or len(text) + len(answer) + 3 > max_length
+    answer = answer[-limit:]
     feature = build_feature(text[: max_length - 3 - len(answer)], answer, tokenizer, max_length=max_length)
     return replace(feature, is_truncated=is_truncated)

@@ -39,10 +39,9 @@ def read_choices(table: Table, columns: Columns, options: ReadOptions) -> ReadRe
     """The rows with their correct options; DataError where options are missing or the label is none of them."""
     label = columns.label_name
     inputs = read_choice_inputs(table, columns)
-    targets = [
-        correct_option(value, example.options, where=f"{table.path}:{row.line}: field {label!r}")
-        for row, value, example in zip(table.rows, table.texts(label), inputs, strict=True)
-    ]
+    values, rows = table.texts(label), [example.options for example in inputs]
+    places = [f"{table.path}:{row.line}: field {label!r}" for row in table.rows]
+    targets = correct_options(values, rows, places=places)
     groups, slices = group_and_slice(table, columns)
     examples = tuple(
         replace(example, target=target, group=group, slice=slice_)
@@ -62,20 +61,45 @@ def read_choice_inputs(table: Table, columns: Columns) -> list[ChoiceExample]:
     ]
 
 
-def correct_option(value: str, options: Sequence[str], *, where: str) -> int:
-    """Index of the option that `value` names: a letter from A, a number from 0, or the option itself."""
-    value = value.strip()
-    letters = LETTERS[: len(options)]
-    if value in letters:
-        return letters.index(value)
+def correct_options(values: Sequence[str], rows: Sequence[Sequence[str]], *, places: Sequence[str]) -> list[int]:
+    """Index of the option that each value names, all of them in the same way if one way fits all rows.
+
+    So "2" is the option with the text "2" in a column of such texts, and the third option in a column of numbers.
+
+    Raises:
+        DataError: a value names no option, or one by its text and another by its letter or number.
+    """
+    read = [readings(value, options) for value, options in zip(values, rows, strict=True)]
+    ways = set.intersection(*map(set, read)) if read else set()
+    targets = []
+    for value, options, found, where in zip(values, rows, read, places, strict=True):
+        indices = {index for way, index in found.items() if way in ways or not ways}
+        if not indices:
+            last = len(options) - 1
+            raise DataError(
+                f"{where}: {value!r} is none of the {len(options)} options; give a letter from {LETTERS[0]} to "
+                f"{LETTERS[last]}, a number from 0 to {last}, or an option's text"
+            )
+        if len(indices) > 1:
+            raise DataError(
+                f"{where}: {value!r} is the text of one option and the letter or number of another; give letters "
+                "for all rows, or texts"
+            )
+        targets.append(indices.pop())
+    return targets
+
+
+def readings(value: str, options: Sequence[str]) -> dict[str, int]:
+    """The option that `value` names as a letter from A, as a number from 0, and as the text of one option."""
+    value, letters = value.strip(), LETTERS[: len(options)]
+    found = {}
+    if value in tuple(letters):
+        found["letter"] = letters.index(value)
     if value.isascii() and value.isdigit() and int(value) < len(options):
-        return int(value)
+        found["number"] = int(value)
     if options.count(value) == 1:
-        return options.index(value)
-    raise DataError(
-        f"{where}: {value!r} is none of the {len(options)} options; "
-        f"give a letter from {letters[0]} to {letters[-1]}, a number from 0 to {len(options) - 1}, or an option's text"
-    )
+        found["text"] = options.index(value)
+    return found
 
 
 def options_of(table: Table, columns: Sequence[str]) -> list[tuple[str, ...]]:

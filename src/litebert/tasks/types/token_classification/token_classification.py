@@ -47,7 +47,7 @@ def _evaluate(
     predicted = [_names(task, each.argmax(-1)) for each in predictions]
     targets = [_names(task, each.target) for each in data.examples]
     by_label = _by_type(predicted, targets)
-    return score(task, predicted, targets, data, lengths, labels=task.labels, by_label=by_label)
+    return score(task, predicted, targets, data, lengths, length_unit="words", labels=task.labels, by_label=by_label)
 
 
 def _by_type(predicted: Sequence[Sequence[str]], targets: Sequence[Sequence[str]]) -> tuple[Part, ...]:
