@@ -15,6 +15,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -84,9 +85,7 @@ def speeds(model: Path, directory: Path, threads: int, repeats: int) -> list[dic
 
         contestants: dict[str, Callable[[], np.ndarray]] = {"torch fp32": in_torch}
         for name, graph in graphs.items():
-            contestants[f"onnx {name}"] = lambda graph=graph, inputs=inputs: graph.run(inputs, ["sentence_embedding"])[
-                0
-            ]
+            contestants[f"onnx {name}"] = partial(_embedding, graph, inputs)
         expected = in_torch()
         errors = {name: _relative(run(), expected) for name, run in contestants.items()}
         best = dict.fromkeys(contestants, float("inf"))

@@ -344,5 +344,8 @@ class LitebertForQuestionAnswering(LitebertPreTrainedModel):
         start, end = self.spans(output.last_hidden_state).unbind(-1)
         loss = None
         if start_positions is not None and end_positions is not None:
-            loss = (F.cross_entropy(start, start_positions) + F.cross_entropy(end, end_positions)) / 2
+            length = start.shape[1]  # answers beyond the sequence have no loss, as in `AlbertForQuestionAnswering`
+            pairs = ((start, start_positions), (end, end_positions))
+            losses = [F.cross_entropy(each, where.clamp(0, length), ignore_index=length) for each, where in pairs]
+            loss = (losses[0] + losses[1]) / 2
         return self._returned(QuestionAnsweringModelOutput(loss, start, end, output.hidden_states), return_dict)

@@ -34,6 +34,15 @@ PRETRAINING_SETTINGS = "pretraining_settings.json"
 """How the examples of pretraining were drawn, in the model directory of a pretrained model."""
 
 
+def model_name(source: str) -> str:
+    """The name of a run or model directory, or of a model on the hub without its owner.
+
+    A link has its own name, so that it stays when the link is changed; a directory `model` has that of its run.
+    """
+    path = Path(os.path.normpath(Path(source).absolute()))  # not resolved: that would follow links
+    return path.parent.name or path.name if path.name == "model" else path.name
+
+
 def write_text(path: Path, text: str) -> None:
     """Replace `path` by `text` (UTF-8), atomically."""
     write_bytes(path, text.encode("utf-8"))

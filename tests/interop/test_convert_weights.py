@@ -1,8 +1,10 @@
+import json
+
 import pytest
 import torch
 
 from litebert.errors import CheckpointError, ConfigError
-from litebert.files import read_manifest, update_manifest, verify_manifest
+from litebert.files import INPUT_SETTINGS, json_bytes, read_manifest, update_manifest, verify_manifest
 from litebert.interop.convert_weights import convert
 from litebert.model.config import ModelConfig
 from litebert.model.io.model_directory import build, load_model, save_model
@@ -161,6 +163,24 @@ def test_convert_keeps_problem_type_and_labels(tmp_path):
     save_model(build(spec), tmp_path / "m", labels=spec.labels, problem_type="multi_label_classification")
     convert(tmp_path / "m", tmp_path / "c", to="transformers")
     assert read_model_spec(tmp_path / "c") == spec.replace(problem_type="multi_label_classification")
+
+
+def test_convert_with_other_labels_keeps_the_problem_type(tmp_path):
+    spec = ModelSpec(model="ForSequenceClassification", config=TINY, labels=("LABEL_0", "LABEL_1"))
+    save_model(build(spec), tmp_path / "m", labels=spec.labels, problem_type="multi_label_classification")
+    convert(tmp_path / "m", tmp_path / "c", to="transformers", labels=("bad", "good"))
+    found = read_model_spec(tmp_path / "c")
+    assert (found.problem_type, found.labels) == ("multi_label_classification", ("bad", "good"))
+
+
+@pytest.mark.parametrize(("settings", "expected"), [({}, 24), ({"max_length": 16}, 16), ({"max_length": 99}, 24)])
+def test_tokenizer_of_a_converted_model_truncates_to_what_the_model_reads(tmp_path, tiny_tokenizer, settings, expected):
+    config = TINY.replace(vocab_size=tiny_tokenizer.vocab_size, max_position_embeddings=24)
+    files = {**tiny_tokenizer.files(), **({INPUT_SETTINGS: json_bytes(settings)} if settings else {})}
+    spec = ModelSpec(model="ForSequenceClassification", config=config, labels=("bad", "good"))
+    save_model(build(spec), tmp_path / "m", labels=spec.labels, extra_files=files)
+    convert(tmp_path / "m", tmp_path / "c", to="litebert")
+    assert json.loads((tmp_path / "c" / "tokenizer_config.json").read_text())["model_max_length"] == expected
 
 
 @pytest.mark.parametrize("ending", ["", ".index"])

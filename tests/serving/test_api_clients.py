@@ -126,7 +126,7 @@ def test_information_has_the_fields_of_text_embeddings_inference(url):
     found = httpx.get(f"{url}/info").json()
     assert found["model_type"] == {"embedding": {"pooling": "mean"}}
     assert (found["model_id"], found["model_dtype"], found["max_input_length"]) == ("embedder", "fp32", 96)
-    assert (found["max_client_batch_size"], found["max_concurrent_requests"]) == (8, 8192)
+    assert (found["max_client_batch_size"], found["max_concurrent_requests"]) == (8, 256)
     assert {"model_sha", "max_batch_tokens", "auto_truncate", "tokenization_workers", "version"} <= found.keys()
 
 

@@ -350,6 +350,11 @@ def test_api_key_is_read_from_the_file_or_the_environment(monkeypatch, tmp_path)
     assert read_api_key(settings) is None
     monkeypatch.setenv(API_KEY, "key")
     assert read_api_key(settings) == "key"
+    monkeypatch.setenv(API_KEY, "key\n")
+    assert read_api_key(settings) == "key"
+    monkeypatch.setenv(API_KEY, " ")
+    with pytest.raises(ConfigError, match="is empty or not ASCII"):
+        read_api_key(settings)
     (tmp_path / "empty").write_text(" \n")
     for path, message in ((tmp_path / "empty", "is empty"), (tmp_path / "none", "cannot be read")):
         with pytest.raises(ConfigError, match=message):
@@ -361,3 +366,81 @@ def test_models_are_named_after_their_directories(tmp_path):
     assert found == {"run": str(tmp_path / "run" / "model"), "other": "x/run"}
     with pytest.raises(ConfigError, match="two of them have the name 'run'"):
         directories_by_name(("x/run", "y/run"))
+
+
+def test_names_of_models_may_have_equals_signs_and_links_keep_theirs(tmp_path):
+    trial = tmp_path / "learning_rate=2e-05,seed=0"
+    trial.mkdir()
+    (tmp_path / "current").symlink_to(trial)
+    models = (str(trial), f"best={trial}", str(tmp_path / "current"), "/model")
+    assert list(directories_by_name(models)) == [trial.name, "best", "current", "model"]
+    assert directories_by_name(models)["best"] == str(trial)
+
+
+def test_unexpected_error_of_a_route_is_counted_and_logged_once(saved, caplog, monkeypatch):
+    with Application(saved["regressor"]) as application:
+        monkeypatch.setattr(application.state.models, "find", lambda *arguments: 1 / 0)
+        response = application.ask("/predict", {"inputs": "a"})
+        exposition = application.state.metrics.exposition()
+    assert (response.status_code, response.json()["error_type"]) == (500, "Backend")
+    assert "x-total-time" in response.headers
+    assert b'litebert_requests_total{route="/predict",status="500"} 1.0' in exposition
+    assert caplog.text.count("Traceback") == 1
+
+
+def test_requests_that_are_refused_before_routing_are_counted_by_their_route(saved, tmp_path):
+    (tmp_path / "key").write_text("key")
+    with Application(saved["regressor"], api_key_file=tmp_path / "key") as application:
+        for route in ("/predict", "/nothing"):
+            assert application.ask(route, {"inputs": "a"}).status_code == 401
+        exposition = application.state.metrics.exposition()
+    assert b'litebert_requests_total{route="/predict",status="401"} 1.0' in exposition
+    assert b'litebert_requests_total{route="other",status="401"} 1.0' in exposition
+
+
+def test_client_that_leaves_while_it_sends_is_counted_and_not_answered(saved):
+    sent = []
+
+    async def collect(message):
+        sent.append(message)
+
+    with Application(saved["regressor"]) as application:
+        messages = [{"type": "http.disconnect"}, {"type": "http.request", "body": b"{", "more_body": True}]
+
+        async def receive():
+            return messages.pop()
+
+        application.run(application.app(post_scope("/predict"), receive, collect))
+        assert not sent
+        assert b"litebert_disconnects_total 1.0" in application.state.metrics.exposition()
+
+
+def test_more_requests_than_the_limit_are_refused_before_they_are_read(blocked):
+    application, _ = blocked
+    application.state.settings = application.state.settings.replace(max_requests=2)
+    responses = application.ask_together([("/predict", {"inputs": "film"})] * 5)
+    refused = [each for each in responses if each.status_code == 429]
+    assert len(refused) == 3
+    assert all("2 requests are being answered, the limit" in each.text for each in refused)
+    assert application.request("GET", "/health").status_code == 200
+    assert application.ask("/tokenize", {"inputs": "film"}).status_code == 200
+
+
+def test_multiple_choice_reads_as_many_tokens_as_the_model(saved, tiny_tokenizer):
+    """The sequence is [CLS] text [SEP] question and option [SEP]; of the second part 128 tokens are read at most."""
+    from litebert.inference.prediction_methods import MAX_ANSWER_LENGTH
+
+    with Application(saved["chooser"]) as application:
+        (model,) = application.state.models
+        text, question, options = "film " * 20, "music", ["good", "bad"]
+        length = len(tiny_tokenizer.encode(text)) + len(tiny_tokenizer.encode("music good")) + 3
+        body = {"text": text, "question": question, "options": options}
+        object.__setattr__(model.loaded, "max_length", length)
+        assert application.ask("/multiple-choice", body).status_code == 200
+        object.__setattr__(model.loaded, "max_length", length - 1)
+        assert application.ask("/multiple-choice", body).status_code == 413
+        object.__setattr__(model.loaded, "max_length", 10_000)
+        body["question"] = "music " * MAX_ANSWER_LENGTH
+        response = application.ask("/multiple-choice", body)
+        assert (response.status_code, f"the limit is {MAX_ANSWER_LENGTH}" in response.text) == (413, True)
+        assert application.ask("/multiple-choice", {**body, "truncate": True}).status_code == 200

@@ -66,3 +66,16 @@ def test_server_of_exported_models_imports_no_torch(exported):
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_export_of_one_precision_is_served_as_it_is(saved, tmp_path):
+    from litebert.commands.export import ExportRun, export
+    from litebert.runtime import Predictor as OnnxPredictor
+
+    directory = tmp_path / "small"
+    export(ExportRun(model=str(saved["classifier"]), out=directory, precision=("int8",)))
+    with Application(directory, runtime="onnx", threads=1) as application:
+        assert application.ask("/predict", {"inputs": "the film was good"}).status_code == 200
+        assert application.request("GET", "/info").json()["model_dtype"] == "int8"
+    with pytest.raises(CheckpointError, match=r"has no onnx/model\.onnx; choose int8, which it has"):
+        OnnxPredictor.load(directory, precision="fp32")

@@ -80,6 +80,22 @@ def test_reload_of_a_directory_with_an_error_keeps_every_model(server, directory
     assert list(server.state.models) == before
 
 
+def test_unexpected_error_of_a_reload_is_logged_and_keeps_the_models(server, caplog, monkeypatch):
+    before = list(server.state.models)
+
+    async def fail(*arguments, **options):
+        raise MemoryError("no memory for the new model")
+
+    async def scenario():
+        monkeypatch.setattr(server.state.models, "reload", fail)
+        await asyncio.gather(server.state.start_reload(), return_exceptions=True)
+
+    server.run(scenario())
+    assert "reload: an unexpected error; the models in use stay" in caplog.text
+    assert "no memory for the new model" in caplog.text
+    assert list(server.state.models) == before
+
+
 def test_reload_needs_a_server_with_a_key(saved, server, monkeypatch):
     assert server.ask("/reload").status_code == 401
     monkeypatch.delenv("LITEBERT_API_KEY")

@@ -139,10 +139,11 @@ def confusion_figure(matrix: Sequence[Sequence[int]], labels: Sequence[str]) -> 
     """A figure of the counts by true and predicted label."""
     figure, axis = _subplots(figsize=(1.5 + 0.7 * len(labels), 1.2 + 0.6 * len(labels)))
     axis.imshow(matrix, cmap="Blues")
+    largest = max(map(max, matrix))
     for row, counts in enumerate(matrix):
         for column, count in enumerate(counts):
-            dark = count > max(max(each) for each in matrix) / 2
-            axis.text(column, row, f"{count:,}", ha="center", va="center", color="white" if dark else "black")
+            colour = "white" if count > largest / 2 else "black"
+            axis.text(column, row, f"{count:,}", ha="center", va="center", color=colour)
     axis.set_xticks(range(len(labels)), labels, rotation=45, ha="right")
     axis.set_yticks(range(len(labels)), labels)
     axis.set(xlabel="predicted label", ylabel="true label")

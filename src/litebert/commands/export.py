@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 from litebert.commands.result import Result
 from litebert.errors import ConfigError
 from litebert.export.exported_graph import ExportedGraph, ExportPrecision, OtherHead
-from litebert.files import readable_bytes
+from litebert.files import model_name, readable_bytes
 from litebert.settings import Settings
 
 
@@ -66,13 +66,7 @@ def export(run: ExportRun) -> ExportResult:
         out = cast(Path, run.out)
         return ExportResult(out, export_model(source, out, precisions=run.precision, as_model=run.as_model))
     check_node_modules(run.node_modules)
-    name = _name(run.model)
+    name = model_name(run.model)
     graphs = export_model(source, run.page / MODELS / name, precisions=run.precision, as_model=run.as_model)
     add_to_page(run.page, name, node_modules=run.node_modules)
     return ExportResult(run.page, graphs)
-
-
-def _name(model: str) -> str:
-    """The name of a run or model directory, or of a model on the hub without its owner."""
-    path = Path(model).resolve()
-    return path.parent.name if path.name == "model" else path.name

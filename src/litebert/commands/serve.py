@@ -50,7 +50,13 @@ def _run_workers(settings: ServeSettings, listener: socket.socket) -> None:
 def listen(settings: ServeSettings) -> socket.socket:
     """The socket, which also shows that the port is free before the models are loaded."""
     try:
-        listener = socket.create_server((settings.host, settings.port), backlog=BACKLOG)
+        is_ipv6 = ":" in settings.host
+        listener = socket.create_server(
+            (settings.host, settings.port),
+            family=socket.AF_INET6 if is_ipv6 else socket.AF_INET,
+            backlog=BACKLOG,
+            dualstack_ipv6=settings.host == "::" and socket.has_dualstack_ipv6(),
+        )
         # Made of the file number, a socket knows that it is TCP. Otherwise asyncio does not set TCP_NODELAY, and the
         # second part of a response waits 40 ms for the client's acknowledgement of the first.
         return socket.socket(fileno=listener.detach())

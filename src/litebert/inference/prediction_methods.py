@@ -12,7 +12,8 @@ from litebert.tasks.masked_text import DEFAULT_TOP_K
 from litebert.tasks.questions import Question
 from litebert.tasks.results import Candidate, Choice, Classification, FilledMasks, MultiLabelPrediction, TokenPrediction
 from litebert.tasks.types.extractive_qa.span_scores import Answer
-from litebert.tasks.types.multiple_choice.choice_examples import ChoiceExample
+from litebert.tasks.types.multiple_choice.choice_examples import MAX_ANSWER_LENGTH as MAX_ANSWER_LENGTH
+from litebert.tasks.types.multiple_choice.choice_examples import ChoiceExample, fill_blank
 from litebert.tasks.types.pronoun_resolution.pronoun_examples import pronoun_examples
 from litebert.tasks.types.token_classification.token_examples import TokenExample
 
@@ -20,6 +21,11 @@ Text = str | tuple[str, str]
 """A text, or a text and its pair."""
 Options = tuple[str, str | None, Sequence[str]]
 """A text, an optional question about it, and the options."""
+
+
+def choice_texts(text: str, question: str | None, options: Sequence[str]) -> list[tuple[str, str]]:
+    """The two texts that the model reads for each option; of the second at most `MAX_ANSWER_LENGTH` tokens."""
+    return [(text, fill_blank(question, option)) for option in options]
 
 
 class PredictionMethods(ABC):

@@ -1,5 +1,6 @@
 """Converts a checkpoint to another format and reports what became of every tensor."""
 
+import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -140,9 +141,11 @@ def convert(
     of_source = loaded.weights.tensors
     changed = {name for name in tensors.keys() & of_source if not torch.equal(tensors[name], of_source[name])}
     model = load_weights(spec, tensors, where=str(source), fresh=missing)
-    files = dict(known_tokenizer.files()) if known_tokenizer else {}
+    files = {}
     if to != "tensorflow" and not (missing or labels or is_tf_checkpoint(place)):
         files |= _kept_files(place, loaded.spec, spec, card=tokenizer is None)
+    if known_tokenizer:
+        files |= known_tokenizer.files(max_length=_longest_input(files, spec))
     on_disk = _write(target, model, spec, to=to, extra_files=files, dtype=dtype)
     rows = {row.litebert: getattr(row, on_disk) or row.litebert for row in tensor_names(spec.config)}
     names = {name: rows[name] for name in model.state_dict()}
@@ -170,6 +173,12 @@ def _read(place: Path, *, as_model: ModelName | None, labels: Collection[str]) -
             "(trust_remote_code=True), or fine-tune with adapters.per_layer=false, whose adapters are merged"
         )
     return TFCheckpoint(saved.spec, saved.weights, ignored_settings=())
+
+
+def _longest_input(files: Mapping[str, bytes], spec: ModelSpec) -> int:
+    """Tokens that the model reads: those of the settings of its task, if these are kept."""
+    settings = json.loads(files.get(INPUT_SETTINGS, files.get(QUESTION_SETTINGS, b"{}")))
+    return min(settings.get("max_length", spec.config.max_position_embeddings), spec.config.max_position_embeddings)
 
 
 def _kept_files(place: Path, source: ModelSpec, target: ModelSpec, *, card: bool) -> dict[str, bytes]:

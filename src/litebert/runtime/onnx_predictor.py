@@ -235,7 +235,9 @@ def _graph_file(directory: Path, precision: str | None) -> Path:
     for name in names:
         if (directory / name).is_file():
             return directory / name
-    raise CheckpointError(f"{directory}: has no {' or '.join(names)}; give a directory from `litebert export`")
+    others = [each for each, name in GRAPH_FILES.items() if (directory / name).is_file()]
+    advice = f"choose {' or '.join(others)}, which it has" if others else "give a directory from `litebert export`"
+    raise CheckpointError(f"{directory}: has no {' or '.join(names)}; {advice}")
 
 
 _VOCABULARIES: Final = {kind.file_name: kind for kind in (SentencePieceModel, WordPieceModel)}

@@ -41,6 +41,8 @@ class LoadedModel:
     """How its vectors are made of its tokens by default: `mean` or `cls`."""
     digest: str
     """Of the files; models with equal files have equal ones."""
+    precision: str
+    """Its arithmetic."""
 
     @property
     def task(self) -> str:
@@ -125,7 +127,8 @@ def _load_torch(directory: Path, settings: ServeSettings, *, digest: str) -> Loa
 
     for name, capacity in ONEDNN_CACHES.items():
         os.environ.setdefault(name, capacity)  # both are read at the first product
-    predictor = Predictor.load(directory, precision=settings.precision, threads=settings.threads)
+    precision = settings.precision or "fp32"
+    predictor = Predictor.load(directory, precision=precision, threads=settings.threads)
     backend: Any = predictor.backend
     return LoadedModel(
         predictor,
@@ -135,6 +138,7 @@ def _load_torch(directory: Path, settings: ServeSettings, *, digest: str) -> Loa
         embedding_size=backend.model.config.hidden_size,
         pooling=getattr(backend.model, "pooling", "mean"),
         digest=digest,
+        precision=precision,
     )
 
 
@@ -152,6 +156,7 @@ def _load_onnx(directory: Path, settings: ServeSettings, *, digest: str) -> Load
         embedding_size=0 if served and not served.has_embeddings else predictor.embed(["a"]).shape[1],
         pooling=predictor.metadata.pooling,
         digest=digest,
+        precision=precision or next(each for each, name in GRAPH_FILES.items() if (directory / name).is_file()),
     )
 
 

@@ -35,3 +35,5 @@ class OperationInput:
     example: Any
     sequences: Sequence[tuple[str, ...]]
     """The texts of each sequence that the model reads: one of one or two texts, or one for each option."""
+    max_last_tokens: int | None = None
+    """Tokens of the last text of a sequence that the model reads at most; None: as many as fit."""

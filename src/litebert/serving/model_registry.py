@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from litebert.errors import ConfigError, LitebertError
+from litebert.files import model_name
 from litebert.serving.http.http_errors import ReloadError, RequestError, UnknownModelError
 from litebert.serving.loaded_model import LoadedModel, digest_of, find_directory, load
 from litebert.serving.serve_settings import ServeSettings
@@ -103,9 +104,9 @@ def directories_by_name(models: tuple[str, ...]) -> Mapping[str, str]:
     """Name → directory, from NAME=DIRECTORY or the name of the directory; ConfigError if two have one name."""
     found: dict[str, str] = {}
     for model in models:
-        name, equals, directory = model.rpartition("=")
-        path = Path(directory).resolve()
-        name = name if equals else path.parent.name if path.name == "model" else path.name
+        name, equals, directory = model.partition("=")
+        if not equals or Path(model).exists():  # names of directories may have the sign, as those of a sweep
+            name, directory = model_name(model), model
         if name in found:
             raise ConfigError(f"models: two of them have the name {name!r}; write NAME={directory}")
         found[name] = directory

@@ -23,8 +23,9 @@ class ServeSettings(Settings):
     """Processes, each with its own copy of the models; at most 32 for each core."""
     runtime: Literal["torch", "onnx"] = "torch"
     """What runs the models: torch, or onnxruntime for directories of `litebert export`."""
-    precision: InferencePrecision = "fp32"
-    """Arithmetic of the models; `auto` measures the fastest one of torch, or takes what an export directory has."""
+    precision: InferencePrecision | None = None
+    """Arithmetic of the models; `auto` measures the fastest one of torch (default: fp32, or with `--runtime onnx` the
+    most precise one that the directory has)."""
     threads: int | None = Field(default=None, gt=0, le=MAX_THREADS)
     """Threads of the runtime in each worker (default: its own choice)."""
     api_key_file: Path | None = None
@@ -36,6 +37,8 @@ class ServeSettings(Settings):
     """Waiting tokens of a model above which requests get status 429."""
     max_wait_milliseconds: float = Field(default=2.0, ge=0)
     """Longest time that a batch waits for further requests; it only waits if they arrive faster than this."""
+    max_requests: int = Field(default=256, gt=0)
+    """Requests with a body that a worker reads or answers at once, above which further ones get status 429."""
     max_body_bytes: int = Field(default=2_000_000, gt=0)
     """Longest request body."""
     max_texts_per_request: int = Field(default=64, gt=0)

@@ -95,17 +95,19 @@ class ServedModel:
     def _count_tokens(
         self, operation: Operation, inputs: Sequence[OperationInput], truncate: bool, advice: str
     ) -> list[int]:
-        """Tokens that the model reads of each input; TooLargeError for one beyond the limit."""
+        """Tokens of each input, once even if it is read in windows that overlap; TooLargeError beyond the limit."""
         sequences = [sequence for each in inputs for sequence in each.sequences]
         counts = iter(map(len, self.loaded.tokenizer.encode_batch([text for texts in sequences for text in texts])))
         limit = self._max_tokens(operation)
         totals = []
         for each in inputs:
-            lengths = [sum(next(counts) for _ in texts) + len(texts) + 1 for texts in each.sequences]
+            parts = [[next(counts) for _ in texts] for texts in each.sequences]
+            lengths = [sum(part) + len(part) + 1 for part in parts]
             if not truncate:
                 _check_length(max(lengths), limit, advice)
+                _check_length(max(part[-1] for part in parts), each.max_last_tokens or limit, advice)
             if operation.method == "embed" and min(lengths) == 2:
-                raise RequestError("inputs: a text has no tokens; remove it")
+                raise RequestError("a text has no tokens; remove it")
             totals.append(sum(min(length, limit) for length in lengths))
         return totals
 
@@ -129,7 +131,7 @@ class ServedModel:
 
 def _check_length(tokens: int, limit: int, advice: str = "") -> None:
     if tokens > limit:
-        raise TooLargeError(f"inputs: {tokens} tokens, the limit is {limit}; shorten the text{advice}")
+        raise TooLargeError(f"a text has {tokens} tokens, the limit is {limit}; shorten it{advice}")
 
 
 def _entry_times(entries: Sequence[Entry]) -> dict[str, str]:

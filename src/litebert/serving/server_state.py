@@ -63,6 +63,9 @@ class ServerState:
         except LitebertError as error:
             logger.error("reload: %s", error)
             raise
+        except Exception:
+            logger.exception("reload: an unexpected error; the models in use stay")
+            raise
         if gc.get_freeze_count():
             freeze_heap()
         if self.supervisor is not None and not only_changed:
@@ -84,10 +87,13 @@ def read_api_key(settings: ServeSettings) -> str | None:
     """The key of the file or of the environment; ConfigError for an empty or unreadable one."""
     path = settings.api_key_file
     try:
-        key = os.environ.get(API_KEY) if path is None else path.read_text(encoding="utf-8").strip()
+        key = os.environ.get(API_KEY) if path is None else path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"api_key_file: {path} cannot be read ({error}); give a text file with the key") from None
-    if (key is not None and not key.isascii()) or key == "":
+    if key is None:
+        return None
+    key = key.strip()  # files and secrets often end with a newline
+    if not key or not key.isascii():
         raise ConfigError(f"the API key of {path or API_KEY} is empty or not ASCII; give another one")
     return key
 

@@ -197,12 +197,14 @@ class Candidate:
     """One token for a mask."""
 
     piece: str
-    """The token in the vocabulary; `▁` marks the start of a word."""
+    """The token in the vocabulary; `▁` marks the start of a word, in WordPiece vocabularies `##` every other token."""
     probability: float
 
     @property
     def word(self) -> str:
         """The token without the marker."""
+        if len(self.piece) > 2 and self.piece.startswith("##"):
+            return self.piece.removeprefix("##")
         return self.piece.replace("▁", " ").strip()
 
 

@@ -2,11 +2,14 @@ import json
 
 import pytest
 
+from litebert.corpus.build.build_corpus import build_corpus
+from litebert.corpus.corpus_settings import CorpusSettings
 from litebert.corpus.format.shards import Corpus
 from litebert.corpus.sampling.pretrain_batches import PretrainBatches
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.corpus.statistics.example_view import ExampleView, TokenView, show_examples
 from litebert.errors import ConfigError
+from litebert.tokenization.tokenizer import Tokenizer
 
 SETTINGS = SamplingSettings(max_length=32)
 
@@ -72,3 +75,16 @@ def test_example_view_as_plain_text_marks_ngrams_and_replacements(tokens, text):
 def test_show_examples_refuses_zero_examples(corpus_directory):
     with pytest.raises(ConfigError, match="number: must be at least 1, found 0"):
         show_examples(Corpus.open(corpus_directory), SETTINGS, number=0)
+
+
+def test_examples_of_a_wordpiece_vocabulary_have_spaces_between_words(tmp_path):
+    """Only later pieces of a word are marked there, by `##`."""
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "film", "was", "go", "##od", "."]
+    (tmp_path / "vocab.txt").write_text("\n".join(words) + "\n")
+    (tmp_path / "a.txt").write_text("the film was good .\nthe good film .\n")
+    tokenizer = Tokenizer.load(tmp_path / "vocab.txt")
+    build_corpus([tmp_path / "a.txt"], tokenizer, CorpusSettings(validation_fraction=0.0), tmp_path / "corpus")
+    settings = SamplingSettings(max_length=32, mlm_probability=0.01, pairing="none", single_segment=True)
+    examples = show_examples(Corpus.open(tmp_path / "corpus"), settings, number=3, seed=0)
+    text = examples[0].to_text().replace("{", "").replace("}", "").replace("=", "").replace("|", "")
+    assert "the film was good . the good film ." in text

@@ -58,6 +58,15 @@ def test_push_uploads_a_card_that_was_edited(client, tmp_path):
     assert client.files["README.md"] == b"edited"
 
 
+def test_push_removes_the_weights_and_the_code_of_an_earlier_upload(client, saved, tmp_path):
+    """A checkpoint has `litebert.safetensors`, which would be read instead of the weights of a model directory."""
+    old = ("litebert.safetensors", "pytorch_model.bin", "modeling_litebert.py", "onnx/model.onnx", "notes.py")
+    client.files.update(dict.fromkeys(old, b"old"))
+    push_to_hub(saved, "someone/tiny", token="hf_test")
+    kept = dict.fromkeys(("onnx/model.onnx", "notes.py"), b"old")
+    assert client.files == kept | {path.name: path.read_bytes() for path in saved.iterdir()}
+
+
 @pytest.fixture
 def client(hub, monkeypatch):
     """The hub's client in this process, with the server on localhost."""

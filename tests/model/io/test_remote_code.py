@@ -15,7 +15,7 @@ from litebert.model.io.weight_files import SAFETENSORS
 from litebert.model.layers.lora import attach
 from litebert.model.layers.lora_settings import Adaptable, LoRASettings
 from litebert.model.losses import answerability_losses
-from litebert.model.model_inputs import ModelInputs
+from litebert.model.model_inputs import ModelInputs, span_label_loss
 from litebert.tasks.types.extractive_qa.span_outputs import answer_mask
 from support.models.model_builders import MODERN, padded_mask, perturbed, random_batch
 from support.models.tolerances import tolerance
@@ -116,6 +116,22 @@ def test_remote_code_gives_the_outputs_of_litebert(tiny_config, tmp_path, name, 
     for found, expected in zip(remote, outputs(model, name, batch), strict=True):
         mask = batch.attention_mask if found.shape[:2] == batch.attention_mask.shape else slice(None)
         assert torch.allclose(found[mask], expected[mask], atol=tolerance(), rtol=tolerance(depth="compound"))
+
+
+def test_answers_beyond_the_sequence_have_no_loss_in_remote_code(tiny_config, tmp_path):
+    """As in transformers: a row whose answer was truncated does not count."""
+    config = tiny_config.replace(**MODERN)
+    model = build("ForQuestionAnswering", config).eval()
+    remote = load_remote(save_model(model, tmp_path / "model"), "ForQuestionAnswering")
+    batch = random_batch(config, padded_mask([9, 9, 9]))
+    starts, ends = torch.tensor([1, 9, 700]), torch.tensor([2, 3, 900])
+    arguments = {"input_ids": batch.input_ids, "attention_mask": batch.attention_mask.long()}
+    arguments |= {"token_type_ids": batch.token_type_ids, "start_positions": starts, "end_positions": ends}
+    found = remote(**arguments).loss
+    logits = model(*batch.arguments)
+    expected = span_label_loss(logits.start_logits, logits.end_logits, starts, ends)
+    assert found.isfinite()
+    assert torch.allclose(found, expected, atol=tolerance(), rtol=tolerance(depth="compound"))
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])

@@ -42,6 +42,8 @@ def fake_hub() -> Iterator[FakeHub]:
                 hub.revision = self.path.rpartition("/")[2]
                 lines = [json.loads(line) for line in body.splitlines()]
                 values = [line["value"] for line in lines if line["key"] == "file"]
+                for deleted in (line["value"]["path"] for line in lines if line["key"] == "deletedFile"):
+                    del hub.files[deleted]
                 hub.files |= {value["path"]: b64decode(value["content"]) for value in values}
                 self.answer(
                     {"commitUrl": f"{hub.url}/someone/tiny/commit/0", "commitOid": "0" * 40, "pullRequestUrl": None}
@@ -50,6 +52,10 @@ def fake_hub() -> Iterator[FakeHub]:
                 self.answer({"errors": [], "warnings": []})
 
         def do_GET(self):
+            if "/tree/" in self.path:
+                entries = hub.files.items()
+                self.answer([{"type": "file", "path": name, "size": len(each), "oid": "0"} for name, each in entries])
+                return
             owner = {"id": "someone/tiny", "sha": "0" * 40, "siblings": [], "tags": [], "private": False}
             self.answer({**owner, "downloads": 0, "likes": 0, "modelId": "someone/tiny"})
 

@@ -90,7 +90,8 @@ def export(
 def model_files(run: PretrainRun, tokenizer: Tokenizer) -> dict[str, bytes]:
     """What a model directory of the run has beside config and weights: tokenizer, and how examples were drawn."""
     drawn = run.model_dump(mode="json", include={"sampling", "eval_pair_objectives"})
-    return {**tokenizer.files(), PRETRAINING_SETTINGS: json_bytes(drawn)}
+    files = tokenizer.files(max_length=run.model.max_position_embeddings)
+    return {**files, PRETRAINING_SETTINGS: json_bytes(drawn)}
 
 
 def provenance(run: PretrainRun) -> dict[str, str]:

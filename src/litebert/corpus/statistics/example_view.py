@@ -14,6 +14,7 @@ from litebert.corpus.sampling.pretrain_batches import vocabulary_for
 from litebert.corpus.sampling.sampling_settings import LinearSchedule, SamplingSettings
 from litebert.errors import ConfigError
 from litebert.tokenization.tokenizer import Tokenizer
+from litebert.tokenization.wordpiece_model import WordPieceModel
 
 MaskingOutcome = Literal["not_predicted", "masked", "random", "unchanged"]
 """What masking did to a token: it is not predicted, or it is predicted and shown as [MASK], as a random token, or as
@@ -161,6 +162,15 @@ def _token_views(grid: ExampleGrid, masked: MaskedGrid, row: int, tokenizer: Tok
         outcome: MaskingOutcome = "masked" if shown == tokenizer.mask_id else "random"
         if shown == original:
             outcome = "unchanged" if number >= 0 else "not_predicted"
-        pieces = tokenizer.id_to_piece(original), tokenizer.id_to_piece(shown)
+        pieces = _marked_piece(original, tokenizer), _marked_piece(shown, tokenizer)
         views.append(TokenView(*pieces, outcome, number if number >= 0 else None))
     return tuple(views)
+
+
+def _marked_piece(token: int, tokenizer: Tokenizer) -> str:
+    """The piece of a token with `▁` at the start of a word, which WordPiece vocabularies do not have."""
+    piece = tokenizer.id_to_piece(token)
+    special = (tokenizer.cls_id, tokenizer.sep_id, tokenizer.mask_id)
+    if not isinstance(tokenizer.model, WordPieceModel) or token in special:
+        return piece
+    return piece.removeprefix("##") if piece.startswith("##") else WORD_START + piece

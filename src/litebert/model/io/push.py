@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from huggingface_hub import HfApi
 from huggingface_hub.errors import HFValidationError
@@ -11,6 +12,12 @@ from litebert.errors import CheckpointError, ConfigError
 from litebert.files import MANIFEST, verify_manifest
 from litebert.model.io.hub import resolve_model_directory
 from litebert.model.io.model_spec import CONFIG, read_model_spec
+
+_EARLIER_WEIGHTS: Final = [
+    *("*.safetensors", "*.safetensors.index.json", "pytorch_model*.bin", "pytorch_model.bin.index.json"),
+    *("*_litebert.py", f"{MANIFEST}"),
+]
+"""Files of an earlier upload that would be read instead of those of this one; what is uploaded is not deleted."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +74,11 @@ def push_to_hub(
         if revision is not None:
             api.create_branch(name, branch=revision, exist_ok=True)
         commit = api.upload_folder(
-            repo_id=name, folder_path=directory, revision=revision, commit_message="Upload a litebert model"
+            repo_id=name,
+            folder_path=directory,
+            revision=revision,
+            commit_message="Upload a litebert model",
+            delete_patterns=_EARLIER_WEIGHTS,
         )
     except Exception as error:
         # The client passes on the errors of its HTTP library, which is another one in each of its major versions.

@@ -131,7 +131,6 @@ def add_error_handlers(app: FastAPI) -> None:
     app.add_exception_handler(RequestError, _request_error)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http_exception)
-    app.add_exception_handler(Exception, _unexpected)
 
 
 def _request_error(request: Request, error: Any) -> JSONResponse:
@@ -154,8 +153,9 @@ def _http_exception(request: Request, error: Any) -> JSONResponse:
     return _response(error.status_code, message, names.get(error.status_code, "Validation"), error.headers)
 
 
-def _unexpected(request: Request, error: Exception) -> JSONResponse:
-    logger.error("%s: %s", request.url.path, type(error).__name__, exc_info=error)
+def unexpected_response(path: str, error: Exception) -> JSONResponse:
+    """The response to an error that should not happen, which is logged with its traceback."""
+    logger.error("%s: %s", path, type(error).__name__, exc_info=error)
     return ModelFailedError("the request failed; the log of the server has the error").response()
 
 

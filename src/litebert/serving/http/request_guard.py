@@ -10,10 +10,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from litebert.serving.http.http_errors import (
     AnswerTimeoutError,
+    OverloadedError,
     RequestError,
     SlowBodyError,
     TooLargeError,
     UnauthorizedError,
+    unexpected_response,
 )
 from litebert.serving.http.json_body import check_json_body
 from litebert.serving.server_state import ServerState
@@ -43,9 +45,12 @@ class RequestGuard:
         self._state.requests += 1
         try:
             check_key(self._state.api_key, scope)
-            self._state.models.check_capacity(scope["path"])
+            self._check_capacity(scope)
             headers = Headers(scope=scope)
             body = await self._read_body(headers, receive)
+            if body is None:
+                self._state.metrics.disconnects.inc()
+                return
             if body and scope["method"] == "POST":
                 check_json_body(
                     body,
@@ -55,12 +60,23 @@ class RequestGuard:
             await self._answer(scope, body, receive, response)
         except RequestError as error:
             await error.response()(scope, receive, response.send)
+        except Exception as error:
+            if response.has_started:
+                raise
+            await unexpected_response(scope["path"], error)(scope, receive, response.send)
         finally:
             self._state.requests -= 1
             response.count()
 
-    async def _read_body(self, headers: Headers, receive: Receive) -> bytes:
-        """The whole body, of which no more than the limit is ever in memory.
+    def _check_capacity(self, scope: Scope) -> None:
+        """Raise OverloadedError for a request that need not be read, because nothing more can wait."""
+        limit = self._state.settings.max_requests
+        if scope["method"] == "POST" and self._state.requests > limit:
+            raise OverloadedError(f"{limit} requests are being answered, the limit; try again later", **_CLOSE)
+        self._state.models.check_capacity(scope["path"])
+
+    async def _read_body(self, headers: Headers, receive: Receive) -> bytes | None:
+        """The whole body, of which no more than the limit is ever in memory; None if the client has gone.
 
         A body whose length is declared as more than the limit is not waited for.
         """
@@ -72,6 +88,8 @@ class RequestGuard:
             async with asyncio.timeout(seconds):
                 while True:
                     message = await receive()
+                    if message["type"] == "http.disconnect":
+                        return None
                     body += message.get("body", b"")
                     self._check_length(len(body))
                     if not message.get("more_body", False):
@@ -125,7 +143,9 @@ class _Response:
     def count(self) -> None:
         """Add the request to the metrics, if it was answered; paths without a route count as one."""
         if self.has_started:
-            route = getattr(self._scope.get("route"), "path", "other")
+            path = self._scope["path"]
+            known = self._scope["app"].openapi()["paths"]  # made once
+            route = getattr(self._scope.get("route"), "path", path if path in known else "other")
             self._state.metrics.requests.labels(route, self._status).inc()
             self._state.metrics.request_seconds.labels(route).observe(time.monotonic() - self._started)
 

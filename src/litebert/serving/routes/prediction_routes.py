@@ -5,6 +5,7 @@ from typing import Any, Final, cast
 
 from fastapi import APIRouter, Response
 
+from litebert.inference.prediction_methods import MAX_ANSWER_LENGTH, choice_texts
 from litebert.serving import schemas
 from litebert.serving.http.http_errors import ERROR_RESPONSES, RequestError, TooLargeError
 from litebert.serving.model_operations import Operation, OperationInput
@@ -62,8 +63,9 @@ async def multiple_choice(
 ) -> schemas.ChoiceResponse:
     """The best of several options, as in RACE."""
     model = state.models.find(body.model, "/multiple-choice")
-    sequences = [(body.text, body.question or "", option) for option in body.options]
-    inputs = [OperationInput((body.text, body.question, tuple(body.options)), sequences)]
+    sequences = choice_texts(body.text, body.question, body.options)
+    example = (body.text, body.question, tuple(body.options))
+    inputs = [OperationInput(example, sequences, max_last_tokens=MAX_ANSWER_LENGTH)]
     operation = Operation("multiple_choice", num_options=len(body.options))
     (choice,) = await model.answer(operation, inputs, truncate=body.truncate, headers=response.headers)
     return schemas.ChoiceResponse(

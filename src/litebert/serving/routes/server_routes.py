@@ -58,11 +58,11 @@ async def info(state: State) -> server_schemas.ServerInformation:
         models=models,
         needs_key=state.api_key is not None,
         model_id=first.name,
-        model_dtype=settings.precision,
+        model_dtype=first.loaded.precision,
         model_type=_model_type(first.loaded),
         max_input_length=first.loaded.max_length,
         max_client_batch_size=settings.max_texts_per_request,
-        max_concurrent_requests=settings.max_queue_tokens,
+        max_concurrent_requests=settings.max_requests,
         **settings.model_dump(include=set(server_schemas.ServerInformation.model_fields), exclude={"models"}),
     )
 
