@@ -114,3 +114,17 @@ def dense(layer: nn.Linear, x: Tensor, updates: Updates, name: str) -> Tensor:
     if name not in updates:
         return layer(x)
     return F.linear(x, layer.weight + updates[name], layer.bias)
+
+
+def position_loss(logits: Tensor, positions: Tensor) -> Tensor:
+    """Mean cross-entropy of positions, without those beyond the sequence, as in `AlbertForQuestionAnswering`."""
+    length = logits.shape[1]
+    return F.cross_entropy(logits, positions.clamp(0, length), ignore_index=length)
+
+
+def mean_of_tokens(states: Tensor, mask: Tensor | None) -> Tensor:
+    """The mean of the hidden states [B, S, H] where `mask` is 1; zeros if it never is."""
+    if mask is None:
+        return states.mean(1)
+    states = states.masked_fill(mask[..., None] == 0, 0)
+    return states.sum(1) / mask.sum(1, keepdim=True).clamp(min=1).to(states.dtype)

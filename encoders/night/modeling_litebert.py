@@ -24,7 +24,15 @@ from transformers.modeling_outputs import (
 from transformers.models.albert.modeling_albert import AlbertForPreTrainingOutput
 
 from .configuration_litebert import LitebertConfig
-from .layers_litebert import LitebertAttention, LitebertEmbeddings, LitebertFeedForward, LowRankUpdate, rotation
+from .layers_litebert import (
+    LitebertAttention,
+    LitebertEmbeddings,
+    LitebertFeedForward,
+    LowRankUpdate,
+    mean_of_tokens,
+    position_loss,
+    rotation,
+)
 
 
 def layer_schedule(config: LitebertConfig) -> list[tuple[int, int]]:
@@ -280,14 +288,6 @@ class LitebertClassifier(LitebertHead):
         return self.classifier(self.dropout(states))
 
 
-def mean_of_tokens(states: Tensor, mask: Tensor | None) -> Tensor:
-    """The mean of the hidden states [B, S, H] where `mask` is 1; zeros if it never is."""
-    if mask is None:
-        return states.mean(1)
-    states = states.masked_fill(mask[..., None] == 0, 0)
-    return states.sum(1) / mask.sum(1, keepdim=True).clamp(min=1).to(states.dtype)
-
-
 class LitebertForSequenceClassification(LitebertClassifier):
     """Logits [B, classes]: one class of a sequence, several at once, or a number, by `config.problem_type`."""
 
@@ -344,8 +344,5 @@ class LitebertForQuestionAnswering(LitebertPreTrainedModel):
         start, end = self.spans(output.last_hidden_state).unbind(-1)
         loss = None
         if start_positions is not None and end_positions is not None:
-            length = start.shape[1]  # answers beyond the sequence have no loss, as in `AlbertForQuestionAnswering`
-            pairs = ((start, start_positions), (end, end_positions))
-            losses = [F.cross_entropy(each, where.clamp(0, length), ignore_index=length) for each, where in pairs]
-            loss = (losses[0] + losses[1]) / 2
+            loss = (position_loss(start, start_positions) + position_loss(end, end_positions)) / 2
         return self._returned(QuestionAnsweringModelOutput(loss, start, end, output.hidden_states), return_dict)
