@@ -5,7 +5,8 @@
 # Usage: release_encoder.sh OUT [SETTING=VALUE…] [-- TEXT…]
 #   SETTING=VALUE: of the pretraining (of both recipes, if there are two), such as card.license=mit 'card.language=[en]' 'card.intended_uses=Short texts.'
 #   TEXT: files, directories or hf:DATASET; without, Simple English Wikipedia from the Hugging Face hub
-# Environment: RECIPE (night), THEN (none; night-unshared: a second recipe, from the weights of the first), VOCAB_SIZE (8000)
+# Environment: RECIPE (night), THEN (none; night-unshared: a second recipe, from the weights of the first), VOCAB_SIZE (8000),
+#   TOKENIZER_OPTIONS (none; --keep-accents for text that is not English)
 set -euo pipefail
 out=${1:?usage: release_encoder.sh OUT [SETTING=VALUE…] [-- TEXT…]}
 shift
@@ -24,7 +25,7 @@ if ! "$python" -c "import $packages" 2> /dev/null; then  # now, not after hours
   echo "a package is missing: pip install 'litebert[export,datasets]'" >&2
   exit 2
 fi
-inputs=$(printf '%s\n' "vocabulary of $vocab_size" "${text[@]}")
+inputs=$(printf '%s\n' "vocabulary of $vocab_size" ${TOKENIZER_OPTIONS:+"$TOKENIZER_OPTIONS"} "${text[@]}")
 if [ -f "$out/inputs" ] && [ "$(cat "$out/inputs")" != "$inputs" ]; then
   echo "$out: was begun with other inputs, listed in $out/inputs; give the same, or another OUT" >&2
   exit 2
@@ -33,7 +34,7 @@ mkdir -p "$out"
 echo "$inputs" > "$out/inputs"
 if [ ! -f "$out/tokenizer/SHA256SUMS" ]; then
   rm -rf "$out/tokenizer"
-  litebert tokenizer train "${text[@]}" --out "$out/tokenizer" --vocab-size "$vocab_size" --input-sentence-size 100000
+  litebert tokenizer train "${text[@]}" --out "$out/tokenizer" --vocab-size "$vocab_size" --input-sentence-size 100000 ${TOKENIZER_OPTIONS:-}
 fi
 [ -d "$out/corpus" ] || litebert corpus build "${text[@]}" --tokenizer "$out/tokenizer" --out "$out/corpus" --validation-fraction 0.02
 litebert pretrain "${RECIPE:-night}" ${settings[@]+"${settings[@]}"} --corpus "$out/corpus" --out "$out/run" --processes 2

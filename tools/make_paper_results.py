@@ -98,7 +98,7 @@ def with_claims(readme: str, content: dict[str, Any]) -> str:
 
 
 def claims_text(content: dict[str, Any]) -> str:
-    """Every claim on a line, with its verdict."""
+    """How many claims hold, and in a folded part every claim on a line."""
     claims = [(table["name"], claim) for table in content["tables"] for claim in table["claims"]]
     counts = Counter(claim["state"] for _, claim in claims)
     total = ", ".join(f"{counts[state]} {state}" for state in STATES)
@@ -108,9 +108,13 @@ def claims_text(content: dict[str, Any]) -> str:
         [
             f"Claims of the paper at the scale `tiny` ([report]({PAGE.as_posix()})): {total}; {tested} with a p-value.",
             "",
+            "<details><summary>Every claim with its verdict</summary>",
+            "",
             "| table | claim | verdict |",
             "| --- | --- | --- |",
             *rows,
+            "",
+            "</details>",
         ]
     )
 

@@ -16,7 +16,7 @@ SETTINGS: Final = {
     "train.precision=bf16": "also fp32, fp16; the default is the fastest one, measured on this machine",
     "model.num_hidden_layers=6": "another depth; or another model, such as model.preset=albert-large-v1",
     "sampling.max_length=128": "tokens of an example; sampling.packing=true puts several short ones in one row",
-    "init_checkpoint=RUN": "weights of a run, also of another depth or narrower, or of a model on the hub",
+    "init_checkpoint=RUN": "weights of a run or of a model on the hub, also of another depth or sharing",
     "metric_for_best_model=mlm_accuracy": "export the best of all evaluated models instead of the last one",
     "train.evaluate_every='1 hour'": "how often to evaluate; eval_pair_objectives=[nsp] evaluates next sentences too",
     "train.checkpoint_every='10 minutes'": "how often the run is saved; train.keep_checkpoints=2",

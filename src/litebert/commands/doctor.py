@@ -32,6 +32,8 @@ EXTRAS = {
     "pandas": ("pandas",),
     "notebook": ("ipywidgets",),
     "export": ("onnx", "onnxruntime"),
+    "runtime": ("onnxruntime",),
+    "ray": ("ray", "datatrove"),
     "hf": ("transformers", "tokenizers"),
     "tensorboard": ("tensorboard",),
     "wandb": ("wandb",),

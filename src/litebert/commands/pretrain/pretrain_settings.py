@@ -51,7 +51,8 @@ class PretrainRun(Settings):
     """Maximum number of validation examples per evaluation; 0 trains without evaluation."""
     init_checkpoint: str | None = None
     """Weights to start from: a model or run directory, a checkpoint, a name on the hub or a TensorFlow checkpoint.
-    Depth and sharing may differ from the model's. Optimizer, schedule and data start from the beginning."""
+    Depth and sharing may differ from the model's, and its feed-forward layers may be narrower. Optimizer, schedule and
+    data start from the beginning."""
     init: Literal["random", "structured"] = "random"
     """Initialization of a new model: `random` as in google-research/albert, or `structured` from token co-occurrences
     in the corpus, with previous-token and next-token heads and, from four heads on, duplicate-token heads. Not used
