@@ -66,7 +66,6 @@ def test_summary_compares_the_losses_of_next_tokens_too(ladder):
 TINY = [f"model.{name}={value}" for name, value in SIZES.items()]
 TINY += ["sampling.max_length=32", "max_eval_examples=32", "train.device=cpu", "train.precision=bf16"]
 TINY += [
-    "freeze_duplicate_token_heads=false",
     "init=random",
     "batch_size=12",
     "microbatch_size=12",
@@ -210,7 +209,6 @@ def test_scores_of_two_suites_are_two_files(ladder, tmp_path):
 def test_ladder_runs_every_arm_and_continues_where_it_stopped(ladder, corpus_directory, tmp_path, monkeypatch):
     tiny = [f"model.{name}={value}" for name, value in SIZES.items()]
     tiny += ["model.num_hidden_layers=1", "sampling.max_length=32", "max_eval_examples=32", "train.device=cpu"]
-    tiny += ["freeze_duplicate_token_heads=false"]
     arms = "\n".join(f"  {name}: {[*tiny, change]}" for name, change in (("few", "batch_size=4"), ("many", "seed=1")))
     (tmp_path / "arms.yaml").write_text(
         f"recipe: modern-tiny\nsettings: [init=random]\narms:\n{arms}\n".replace("'", '"')

@@ -109,9 +109,10 @@ def test_modern_block_resumes_bit_by_bit(corpus_directory, tmp_path):
 
 
 def test_structured_initialization_with_rotary_positions_starts_with_the_token_frequencies(corpus_directory, tmp_path):
-    settings = ("freeze_duplicate_token_heads=false", "train.duration=1 steps")
     found = {
-        init: pretrain(modern_run(corpus_directory, f"init={init}", *settings), tmp_path / init).start.mlm_loss
+        init: pretrain(
+            modern_run(corpus_directory, f"init={init}", "train.duration=1 steps"), tmp_path / init
+        ).start.mlm_loss
         for init in ("structured", "random")
     }
     assert found["structured"] < found["random"]

@@ -301,26 +301,24 @@ def test_nsp_is_trained_and_evaluated_under_its_own_name(corpus_directory, tmp_p
 
 
 @pytest.mark.parametrize(
-    ("settings", "objectives", "initialization", "frozen"),
+    ("settings", "objectives", "initialization"),
     [
-        ((), "masked language modelling and sentence-order prediction", "random", "nothing"),
-        (("sampling.pairing=none",), "masked language modelling", "random", "nothing"),
+        ((), "masked language modelling and sentence-order prediction", "random"),
+        (("sampling.pairing=none",), "masked language modelling", "random"),
         (
-            ("sampling.pairing=nsp", "init=structured", "freeze_duplicate_token_heads=true"),
+            ("sampling.pairing=nsp", "init=structured"),
             "masked language modelling and next-sentence prediction",
             "structured",
-            "query and key of the duplicate-token heads",
         ),
         (
             ("sampling.pairing=none", "sampling.causal_fraction=0.5", "card.intended_uses='Short texts.'"),
             "masked language modelling and next-token prediction",
             "random",
-            "nothing",
         ),
     ],
 )
 def test_model_card_and_environment_say_what_was_trained(
-    corpus_directory, tmp_path, settings, objectives, initialization, frozen
+    corpus_directory, tmp_path, settings, objectives, initialization
 ):
     more = ("model.num_attention_heads=4", "card.license=mit", "card.language=[en]", "train.duration=1 step")
     result = pretrain(plan(corpus_directory, *settings, *more), tmp_path / "run")
@@ -328,7 +326,7 @@ def test_model_card_and_environment_say_what_was_trained(
     environment = json.loads((tmp_path / "run" / "environment.json").read_text())
     assert f"\nPretrained with {objectives}.\n" in card
     assert "license: mit\n" in card
-    for name, value in (("initialization", initialization), ("frozen", frozen), ("exported model", "the last")):
+    for name, value in (("initialization", initialization), ("exported model", "the last")):
         assert f"| {name} | {value} |" in card
         assert environment[name] == value
     assert environment["objectives"] == objectives.replace(" and ", ", ")

@@ -10,9 +10,8 @@ from litebert.commands.pretrain.pretrain_start import PretrainStart
 from litebert.commands.run_directory import RunDirectory
 from litebert.corpus.build.build_corpus import build_corpus
 from litebert.corpus.corpus_settings import CorpusSettings
-from litebert.errors import ConfigError
 from litebert.model.encoder import Encoder
-from litebert.model.io.model_directory import load_model, save_model
+from litebert.model.io.model_directory import save_model
 from litebert.model.models import ForPretraining
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.training.distributed.context import DistributedContext
@@ -124,64 +123,3 @@ def test_init_checkpoint_takes_precedence_over_structured_init(corpus_directory,
     save_model(source, tmp_path / "source")
     start = PretrainStart.of(plan(corpus_directory, f"init_checkpoint={tmp_path / 'source'}", STRUCTURED))
     assert torch.equal(first_weights(start, tmp_path), source.encoder.embeddings.word.weight)
-
-
-FROZEN = (STRUCTURED, "freeze_duplicate_token_heads=true", "model.num_attention_heads=4")
-
-
-def test_frozen_duplicate_token_heads_do_not_change_while_others_learn(corpus_directory, tmp_path):
-    run = plan(
-        corpus_directory, *FROZEN, "train.exclude_from_weight_decay=[norm,bias,query,key]", "train.duration=3 steps"
-    )
-    begun = PretrainStart.of(run).model(RunDirectory(tmp_path / "begun"), DistributedContext.current("cpu"))
-    pretrain(run, tmp_path / "run")
-    learnt, half = load_model(tmp_path / "run" / "model"), run.model.hidden_size // 2
-    for layer in ("query", "key"):
-        before, after = (getattr(model.encoder.attentions[0], layer).weight for model in (begun, learnt))
-        assert torch.equal(before[half:], after[half:])
-        assert (before[:half] != after[:half]).any(dim=1).all()
-
-
-@pytest.mark.parametrize(
-    ("excluded", "left"),
-    [
-        ("[norm,bias]", "query and key"),
-        ("[norm,query]", "key"),
-        ("[norm,bias,query,key]", ""),
-        ("['query|key']", ""),
-        ("[attentions]", ""),
-    ],
-)
-def test_weight_decay_of_frozen_heads_gives_a_warning(corpus_directory, tmp_path, caplog, excluded, left):
-    run = plan(corpus_directory, *FROZEN, f"train.exclude_from_weight_decay={excluded}", "train.weight_decay=0.1")
-    PretrainStart.of(run).model(RunDirectory(tmp_path), DistributedContext.current("cpu"))
-    expected = f"the weight decay of 0.1 still shrinks {left} of the frozen heads"
-    assert (expected in caplog.text) == bool(left)
-    assert ("still shrinks" in caplog.text) == bool(left)
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        (FROZEN[1:], "freeze_duplicate_token_heads: with random weights there are no"),
-        (
-            (*FROZEN[:2], "model.num_attention_heads=2"),
-            "freeze_duplicate_token_heads: a model of 2 heads has no duplicate-token heads",
-        ),
-    ],
-    ids=["random weights", "two heads"],
-)
-def test_freezing_without_duplicate_token_heads_is_rejected(corpus_directory, settings, message):
-    with pytest.raises(ConfigError, match=message):
-        plan(corpus_directory, *settings)
-
-
-def test_duplicate_token_heads_of_an_init_checkpoint_can_be_frozen(corpus_directory, tmp_path):
-    save_model(ForPretraining(plan(corpus_directory, *FROZEN).model, seed=9), tmp_path / "source")
-    start = PretrainStart.of(plan(corpus_directory, *FROZEN[1:], f"init_checkpoint={tmp_path / 'source'}"))
-    model = start.model(RunDirectory(tmp_path), DistributedContext.current("cpu"))
-    ids = torch.arange(4)[None]
-    model(ids, ids >= 0, ids * 0, torch.tensor([1])).mlm_logits.sum().backward()
-    rows = model.encoder.attentions[0].query.weight.grad.abs().sum(dim=1)
-    assert rows[: len(rows) // 2].all()
-    assert not rows[len(rows) // 2 :].any()

@@ -12,7 +12,7 @@ from litebert.errors import ConfigError, MissingExtraError
 from support.data.benchmark_files import write_cola, write_race
 
 SMALL = [
-    *("init=random", "freeze_duplicate_token_heads=false", "sampling.max_length=32", "max_eval_examples=16"),
+    *("init=random", "sampling.max_length=32", "max_eval_examples=16"),
     *("train.duration=3 steps", "train.precision=fp32", "train.device=cpu", "model.hidden_size=16"),
     *("model.num_attention_heads=2", "model.intermediate_size=32", "model.num_hidden_layers=1"),
 ]

@@ -29,7 +29,6 @@ SCALE = {
     "recipe": "tiny",
     "settings": {
         "init": "random",
-        "freeze_duplicate_token_heads": False,
         "sampling.max_length": 32,
         "sampling.pairing": "sop",
         "sampling.single_segment": False,

@@ -106,7 +106,6 @@ def provenance(run: PretrainRun) -> dict[str, str]:
     return {
         "objectives": names[run.sampling.pairing] + causal,
         "initialization": run.init if run.init_checkpoint is None else f"weights of {run.init_checkpoint}",
-        "frozen": "query and key of the duplicate-token heads" if run.freeze_duplicate_token_heads else "nothing",
         "exported model": "the last" if chosen is None else f"the best by {chosen} on the validation split",
     }
 

@@ -15,7 +15,6 @@ from litebert.corpus.format.shards import Corpus
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.errors import ConfigError
 from litebert.model.config import ModelConfig
-from litebert.model.initialization.head_patterns import num_duplicate_token_heads
 from litebert.settings import Settings, with_overrides
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.training.train_settings import TrainSettings
@@ -57,10 +56,6 @@ class PretrainRun(Settings):
     """Initialization of a new model: `random` as in google-research/albert, or `structured` from token co-occurrences
     in the corpus, with previous-token and next-token heads and, from four heads on, duplicate-token heads. Not used
     with `init_checkpoint`."""
-    freeze_duplicate_token_heads: bool = False
-    """Do not train query and key of the heads initialized as duplicate-token heads, so that fine-tuning on pairs of
-    texts still finds them: nothing in pretraining needs them. Weight decay still applies unless
-    `train.exclude_from_weight_decay` names query and key."""
     metric_for_best_model: BestModelMetric | None = None
     """Validation metric by which the exported model is chosen among the evaluated ones; null exports the last model."""
     eval_pair_objectives: tuple[PairObjective, ...] = ()
@@ -72,8 +67,6 @@ class PretrainRun(Settings):
 
     @model_validator(mode="after")
     def _check(self) -> "PretrainRun":
-        if self.freeze_duplicate_token_heads:
-            self._check_frozen_heads()
         if self.metric_for_best_model is not None:
             self._check_best_model_metric(self.metric_for_best_model)
         return self
@@ -82,18 +75,6 @@ class PretrainRun(Settings):
     def no_effect(self) -> tuple[str, ...]:
         """The card; how often models are evaluated, unless the best of them is exported."""
         return ("card",) if self.metric_for_best_model else ("card", "train.evaluate_every")
-
-    def _check_frozen_heads(self) -> None:
-        if not num_duplicate_token_heads(self.model.num_attention_heads):
-            raise ValueError(
-                f"freeze_duplicate_token_heads: a model of {self.model.num_attention_heads} heads has no "
-                "duplicate-token heads; set model.num_attention_heads to 4 or more, or leave this setting out"
-            )
-        if self.init == "random" and self.init_checkpoint is None:
-            raise ValueError(
-                "freeze_duplicate_token_heads: with random weights there are no duplicate-token heads to freeze; "
-                "set init=structured, or init_checkpoint to a model that was initialized so"
-            )
 
     def _check_best_model_metric(self, metric: BestModelMetric) -> None:
         if not self.max_eval_examples:

@@ -7,7 +7,6 @@ from the one before, and xxlarge from a model of six layers.
 """
 
 import logging
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,8 +31,6 @@ from litebert.interop.convert_weights import is_tf_checkpoint, vocabulary_direct
 from litebert.interop.tf_checkpoint import read_tf_checkpoint
 from litebert.model.config import ModelConfig
 from litebert.model.initialization.embedding_subspaces import EmbeddingSubspaces
-from litebert.model.initialization.frozen_heads import freeze_heads
-from litebert.model.initialization.head_patterns import num_duplicate_token_heads
 from litebert.model.initialization.structured_init import structured_init_
 from litebert.model.io.model_directory import build, load_weights, read_directory
 from litebert.model.io.model_spec import CONFIG, ModelSpec
@@ -161,9 +158,6 @@ class PretrainStart:
         """New weights or those of `init_checkpoint`; a run with a checkpoint loads its weights from there later."""
         model = self._initial_model(directory, world)
         self.run.compute.apply(model)
-        if self.run.freeze_duplicate_token_heads:
-            _warn_decay_of_frozen_heads(self.run)
-            freeze_heads(model, num_duplicate_token_heads(self.run.model.num_attention_heads))
         return model
 
     def _initial_model(self, directory: RunDirectory, world: DistributedContext) -> ForPretraining:
@@ -193,19 +187,6 @@ class PretrainStart:
             world_size=world.size,
             seed=run.seed,
             data_mixture=self.data_mixture,
-        )
-
-
-def _warn_decay_of_frozen_heads(run: PretrainRun) -> None:
-    excluded = run.train.exclude_from_weight_decay
-    names = {layer: f"encoder.attentions.0.{layer}.weight" for layer in ("query", "key")}
-    decayed = [layer for layer, name in names.items() if not any(re.search(each, name) for each in excluded)]
-    if run.train.weight_decay and decayed:
-        kept = ",".join((*excluded, *decayed))
-        logger.warning(
-            "freeze_duplicate_token_heads: the weight decay of %g still shrinks %s of the frozen heads; "
-            "train.exclude_from_weight_decay=[%s] keeps them as they are",
-            *(run.train.weight_decay, " and ".join(decayed), kept),
         )
 
 

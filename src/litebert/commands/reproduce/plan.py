@@ -96,7 +96,7 @@ def measured_speed(run: PretrainRun) -> float:
     examples = min(run.microbatch_size, max(1, PROBE_TOKENS // run.sampling.max_length))
     small = run.replace(batch_size=examples, microbatch_size=examples, init="random", init_checkpoint=None)
     logger.info("the speed of a training step of %d examples is measured", examples)
-    probe = dry_run(small.replace(freeze_duplicate_token_heads=False), Path("probe"))
+    probe = dry_run(small, Path("probe"))
     return probe.tokens_per_step * _training_flops(run) / probe.step_seconds
 
 
