@@ -108,7 +108,7 @@ def passage(**changes):
     [
         (passage(options=[["w", "x", "y"]]), r"1\.txt:1: question 0: field 'options': 3 options, expected 4"),
         (passage(options=["wxyz"]), r"question 0: field 'options': str options, expected 4"),
-        (passage(answers=["E"]), r"1\.txt:1: question 0: field 'answers': 'E' is none of the 4 options"),
+        (passage(answers=["E"]), r"1\.txt:1: question 0: field 'answers': expected a letter from A to D, found 'E'"),
         (passage(answers=["A", "B"]), r"1\.txt:1: field 'answers': expected one for each of 1 questions"),
         (passage(questions=[3]), r"question 0: field 'options': question, options and answer must be texts"),
         (passage(article=None), r"1\.txt:1: field 'article': expected a text"),

@@ -69,8 +69,9 @@ class LayersResult(Result):
 def layers(run: LayersRun) -> LayersResult:
     """Measure the models on examples of the validation split of the corpus, and draw both curves."""
     corpus = Corpus.open(run.corpus, "validation")
-    for source in run.models:
-        open_matching_corpus(run.corpus, "validation", model=model_directory(source))
+    directories = {source: model_directory(source) for source in run.models}
+    for directory in directories.values():
+        open_matching_corpus(run.corpus, "validation", model=directory)
     batches = PretrainBatches(
         corpus,
         SamplingSettings(max_length=MAX_LENGTH),
@@ -78,7 +79,7 @@ def layers(run: LayersRun) -> LayersResult:
         microbatch_size=run.examples,
         seed=0,
     )
-    models = {source: load_model(source) for source in run.models}
+    models = {source: load_model(directory) for source, directory in directories.items()}
     found = {name: layer_transitions(model, batches) for name, model in models.items()}
     line_panels(layer_panels(found), run.out, title="Input and output of each layer")
     return LayersResult(run.out, found)

@@ -247,7 +247,7 @@ def updated_spec(
     config = spec.config.replace(**changes)
     if spec.adapters and sharing_schedule(config) != sharing_schedule(spec.config):
         raise ConfigError("config: depth and sharing of a model with per-layer adapters cannot change; leave them out")
-    if as_model in (None, spec.model):
+    if as_model in (None, spec.model) and len(labels) in (0, len(spec.labels)):  # other names of the same classes
         return spec.replace(config=config.to_dict(), labels=tuple(labels) or spec.labels)
     values = {"model": as_model or spec.model, "config": config.to_dict(), "labels": tuple(labels)}
     return ModelSpec.parse({**values, "adapters": spec.adapters}, where="load_model")
