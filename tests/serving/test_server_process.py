@@ -170,3 +170,12 @@ def test_connections_send_small_parts_of_a_response_at_once():
     with listen(ServeSettings(models=("a",), port=0)) as listener:
         asyncio.run(connect(listener))
     assert accepted[0] != 0
+
+
+@pytest.mark.parametrize(("host", "reached"), [("127.0.0.1", "127.0.0.1"), ("::1", "::1"), ("::", "127.0.0.1")])
+def test_server_listens_on_addresses_of_both_families(host, reached):
+    """`::` means every interface, of IPv4 too."""
+    if ":" in host and not socket.has_dualstack_ipv6():
+        pytest.skip("this machine has no IPv6")
+    with listen(ServeSettings(models=("a",), host=host, port=0)) as listener:
+        socket.create_connection((reached, listener.getsockname()[1]), timeout=5).close()

@@ -38,7 +38,7 @@ class ServeSettings(Settings):
     max_wait_milliseconds: float = Field(default=2.0, ge=0)
     """Longest time that a batch waits for further requests; it only waits if they arrive faster than this."""
     max_requests: int = Field(default=256, gt=0)
-    """Requests with a body that a worker reads or answers at once, above which further ones get status 429."""
+    """Requests that a worker reads or answers at once, above which a further one with a body gets status 429."""
     max_body_bytes: int = Field(default=2_000_000, gt=0)
     """Longest request body."""
     max_texts_per_request: int = Field(default=64, gt=0)

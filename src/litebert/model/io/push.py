@@ -15,7 +15,7 @@ from litebert.model.io.model_spec import CONFIG, read_model_spec
 
 _EARLIER_WEIGHTS: Final = [
     *("*.safetensors", "*.safetensors.index.json", "pytorch_model*.bin", "pytorch_model.bin.index.json"),
-    *("*_litebert.py", f"{MANIFEST}"),
+    *("*_litebert.py", MANIFEST),
 ]
 """Files of an earlier upload that would be read instead of those of this one; what is uploaded is not deleted."""
 

@@ -143,11 +143,16 @@ class _Response:
     def count(self) -> None:
         """Add the request to the metrics, if it was answered; paths without a route count as one."""
         if self.has_started:
-            path = self._scope["path"]
-            known = self._scope["app"].openapi()["paths"]  # made once
-            route = getattr(self._scope.get("route"), "path", path if path in known else "other")
+            route = self._route()
             self._state.metrics.requests.labels(route, self._status).inc()
             self._state.metrics.request_seconds.labels(route).observe(time.monotonic() - self._started)
+
+    def _route(self) -> str:
+        """The path of the route; of a request refused before routing, its own if there is such a route."""
+        if (matched := self._scope.get("route")) is not None:
+            return getattr(matched, "path", "other")
+        path = self._scope["path"]
+        return path if path in self._scope["app"].openapi()["paths"] else "other"
 
 
 def check_key(api_key: str | None, scope: Scope) -> None:
