@@ -1,11 +1,13 @@
 """What a pretraining run starts from; rejected settings are in `test_pretrain.py` and `test_dry_run.py`."""
 
+import json
 import logging
 
 import pytest
 import torch
 
 from litebert.commands.pretrain.pretrain import pretrain
+from litebert.commands.pretrain.pretrain_result import model_files
 from litebert.commands.pretrain.pretrain_start import PretrainStart
 from litebert.commands.run_directory import RunDirectory
 from litebert.corpus.build.build_corpus import build_corpus
@@ -123,3 +125,9 @@ def test_init_checkpoint_takes_precedence_over_structured_init(corpus_directory,
     save_model(source, tmp_path / "source")
     start = PretrainStart.of(plan(corpus_directory, f"init_checkpoint={tmp_path / 'source'}", STRUCTURED))
     assert torch.equal(first_weights(start, tmp_path), source.encoder.embeddings.word.weight)
+
+
+def test_tokenizer_of_a_pretrained_model_truncates_to_its_positions(corpus_directory):
+    run = plan(corpus_directory, "model.max_position_embeddings=48")
+    files = model_files(run, PretrainStart.of(run).tokenizer)
+    assert json.loads(files["tokenizer_config.json"])["model_max_length"] == 48
