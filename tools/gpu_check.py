@@ -1,6 +1,7 @@
 """All checks that need a GPU, in one command of ten minutes: kernel tests, speed, a pretraining run.
 
-python tools/gpu_check.py --out DIR [--corpus DIR] [--minutes 9] [--device cuda|cpu] [--tiny] [setting=value …]
+python tools/gpu_check.py --out DIR [--corpus DIR] [--minutes 9] [--parts tests speed training] [--recipe NAME]
+    [--device cuda|cpu] [--tiny] [setting=value …]
 
 Each part is a process of its own with its share of the time, so that the results of the others are kept after an error
 or a kernel that breaks the device. After each part the JSON (`DATE-COMMIT.json`, described in
@@ -27,7 +28,7 @@ from litebert.machine import environment
 
 ROOT = Path(__file__).parents[1]
 SHARES = {"tests": 0.12, "speed": 0.43, "training": 0.45}
-"""Share of the time of each part."""
+"""Share of the time of each part, if all are run."""
 GRACE_SECONDS = 15
 """Between SIGTERM, upon which training saves its metrics, and SIGKILL."""
 MARGIN_SECONDS = 20
@@ -78,17 +79,19 @@ def head(device: str, *, tiny: bool) -> dict[str, Any]:
 
 
 def parts(chosen: argparse.Namespace, work: Path) -> list[Part]:
-    """Tests, speed and training; each writes to `work`."""
+    """The chosen ones of tests, speed and training; each writes to `work`."""
     corpus = ["--corpus", str(chosen.corpus)] if chosen.corpus else []
+    recipe = ["--recipe", chosen.recipe]
     scripts = {
         "tests": [ROOT / "tools" / "gpu_tests.py", "--out", work],
         "speed": [ROOT / "benchmarks" / "training_speed.py", "--out", work / "speed.json"],
-        "training": [ROOT / "tools" / "gpu_training.py", "--out", work, *corpus, *chosen.settings],
+        "training": [ROOT / "tools" / "gpu_training.py", "--out", work, *corpus, *recipe, *chosen.settings],
     }
     common = ["--device", chosen.device, *(["--tiny"] if chosen.tiny else [])]
     made = []
-    for name, script in scripts.items():
-        seconds = 60 * chosen.minutes * SHARES[name]
+    whole = sum(SHARES[name] for name in chosen.parts)
+    for name in chosen.parts:
+        script, seconds = scripts[name], 60 * chosen.minutes * SHARES[name] / whole
         minutes = max(seconds - MARGIN_SECONDS, seconds / 2) / 60
         own = [] if name == "tests" else ["--minutes", f"{minutes:.3f}"]
         command = [str(word) for word in (sys.executable, *script, *common, *own)]
@@ -150,6 +153,8 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("settings", nargs="*", help="settings of the training's recipe to change")
     parser.add_argument("--out", type=Path, required=True, help="directory for the report")
     parser.add_argument("--corpus", type=Path, help="corpus directory; default: the documentation on the machine")
+    parser.add_argument("--recipe", default="small", help="recipe of the training")
+    parser.add_argument("--parts", nargs="+", choices=tuple(SHARES), default=tuple(SHARES), help="default: all")
     parser.add_argument("--minutes", type=float, default=9.0, help="time limit for all parts")
     parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
     parser.add_argument("--tiny", action="store_true", help="toy sizes, as a smoke test")

@@ -14,7 +14,9 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 NO_LABEL: Final = -100
-_ELEMENTS_PER_CHUNK: Final = 2**18
+_ELEMENTS_PER_CHUNK: Final = {"cpu": 2**18, "cuda": 2**25}
+"""By device: on a CPU what stays in its cache; on a GPU 128 MiB in 32 bits, since each operation takes microseconds to
+launch however few rows it has."""
 
 
 def summed_cross_entropy(logits: Float[Tensor, "P V"], labels: Int[Tensor, " P"]) -> Float[Tensor, ""]:
@@ -65,5 +67,6 @@ def _zero_rows(matrix: Float[Tensor, "P V"], rows: Bool[Tensor, " P"]) -> None:
 
 def _in_chunks(logits: Tensor, *others: Tensor) -> Iterator[tuple[Tensor, ...]]:
     """Chunks of a few rows of each tensor."""
-    rows = max(1, _ELEMENTS_PER_CHUNK // logits.shape[1])
+    elements = _ELEMENTS_PER_CHUNK["cpu" if logits.is_cpu else "cuda"]
+    rows = max(1, elements // logits.shape[1])
     return zip(*(tensor.split(rows) for tensor in (logits, *others)), strict=True)

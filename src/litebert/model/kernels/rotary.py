@@ -43,10 +43,12 @@ def rotate_heads(
     projected: Float[Tensor, "B S 3 A D"], rotation: Rotation | None
 ) -> tuple[Float[Tensor, "B S A D"], Float[Tensor, "B S A D"], Float[Tensor, "B S A D"]]:
     """Queries, keys and values; queries and keys are rotated, if there is a rotation."""
-    query, key, value = projected.unbind(-3)
-    if rotation is not None:
-        query, key = rotate(query, rotation), rotate(key, rotation)
-    return query, key, value
+    if rotation is None:
+        query, key, value = projected.unbind(-3)
+        return query, key, value
+    both = rotate(projected[..., :2, :, :].flatten(-3, -2), rotation)  # at once: half as many operations to launch
+    query, key = both.unflatten(-2, (2, -1)).unbind(-3)
+    return query, key, projected[..., 2, :, :]
 
 
 def rotate_stacked_(heads: Float[Tensor, "2 n A L D"], rotation: Float[Tensor, "n 1 L pairs 2"], *, back: bool) -> None:
