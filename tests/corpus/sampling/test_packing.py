@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from litebert.corpus.sampling.pretrain_batches import RowLayout, pack_examples
+from litebert.corpus.sampling.pretrain_batches import RowLayout, pack_examples, with_regular_count
 
 lengths_of = st.lists(st.integers(2, 40), min_size=1, max_size=60)
 
@@ -27,6 +27,16 @@ def test_packing_uses_the_fullest_row_with_enough_space():
 
 def test_packing_gives_full_examples_a_row_each():
     assert pack_examples([10, 10, 10], capacity=10) == [[0], [1], [2]]
+
+
+@given(lengths_of, st.integers(1, 9))
+def test_regular_count_divides_rows_until_their_number_is_a_multiple(lengths, multiple):
+    rows = pack_examples(lengths, capacity=40)
+    regular = with_regular_count(rows, multiple=multiple)
+    assert sorted(index for row in regular for index in row) == list(range(len(lengths)))
+    assert all(sum(lengths[i] for i in row) <= 40 for row in regular)
+    assert len(rows) <= len(regular) < len(rows) + multiple
+    assert len(regular) % multiple == 0 or len(regular) == len(lengths)
 
 
 @given(st.lists(st.lists(st.integers(1, 9), min_size=1, max_size=4), min_size=1, max_size=5))
