@@ -34,6 +34,7 @@ RECIPE_NAMES = {
         "night-unshared",
         "small",
         "base",
+        "gpu-minutes",
         "gpu-hour",
         "gpu-day",
         *PAPER,
