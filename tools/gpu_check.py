@@ -1,6 +1,6 @@
-"""All checks that need a GPU, in one command of ten minutes: kernel tests, speed, a pretraining run.
+"""All checks that need a GPU, in one command of ten minutes: kernel tests, speed, profiles, a pretraining run.
 
-python tools/gpu_check.py --out DIR [--corpus DIR] [--minutes 9] [--parts tests speed training] [--recipe NAME]
+python tools/gpu_check.py --out DIR [--corpus DIR] [--minutes 9] [--parts tests speed profile training] [--recipe NAME]
     [--device cuda|cpu] [--tiny] [setting=value …]
 
 Each part is a process of its own with its share of the time, so that the results of the others are kept after an error
@@ -22,12 +22,13 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from gpu_profile import table as profile_table
 
 from litebert.files import write_json, write_text
 from litebert.machine import environment
 
 ROOT = Path(__file__).parents[1]
-SHARES = {"tests": 0.12, "speed": 0.43, "training": 0.45}
+SHARES = {"tests": 0.1, "speed": 0.38, "profile": 0.17, "training": 0.35}
 """Share of the time of each part, if all are run."""
 GRACE_SECONDS = 15
 """Between SIGTERM, upon which training saves its metrics, and SIGKILL."""
@@ -85,6 +86,7 @@ def parts(chosen: argparse.Namespace, work: Path) -> list[Part]:
     scripts = {
         "tests": [ROOT / "tools" / "gpu_tests.py", "--out", work],
         "speed": [ROOT / "benchmarks" / "training_speed.py", "--out", work / "speed.json"],
+        "profile": [ROOT / "tools" / "gpu_profile.py", "--out", work, *corpus],
         "training": [ROOT / "tools" / "gpu_training.py", "--out", work, *corpus, *recipe, *chosen.settings],
     }
     common = ["--device", chosen.device, *(["--tiny"] if chosen.tiny else [])]
@@ -93,7 +95,7 @@ def parts(chosen: argparse.Namespace, work: Path) -> list[Part]:
     for name in chosen.parts:
         script, seconds = scripts[name], 60 * chosen.minutes * SHARES[name] / whole
         minutes = max(seconds - MARGIN_SECONDS, seconds / 2) / 60
-        own = [] if name == "tests" else ["--minutes", f"{minutes:.3f}"]
+        own = ["--minutes", f"{minutes:.3f}"] if name in ("speed", "training") else []
         command = [str(word) for word in (sys.executable, *script, *common, *own)]
         made.append(Part(name, command, seconds, work / f"{name}.json"))
     return made
@@ -134,6 +136,8 @@ def text(report: dict[str, Any], speed_table: Path) -> str:
         lines += ["", f"GPU tests: {tests['passed']} passed, {tests['skipped']} skipped, failed: {tests['failed']}"]
     if speed_table.exists():
         lines += ["", speed_table.read_text(encoding="utf-8").rstrip()]
+    if profiles := results.get("profile"):
+        lines += ["", profile_table(profiles)]
     if training := results.get("training"):
         lines += ["", f"Training, recipe {training['recipe']}:", "", "```", training["text"], "```"]
     return "\n".join(lines) + "\n"

@@ -27,7 +27,8 @@ from litebert.logs import log_to_stderr
 from litebert.tokenization.vocabulary_training import TokenizerSettings, train_tokenizer
 from litebert.training.callbacks.progress_display import progress_display
 
-TINY_PAGES = 40
+TINY_CORPUS = {"most_pages": 40, "vocab_size": 300}
+WHOLE_CORPUS = {"most_pages": None, "vocab_size": 8000}
 TINY_SETTINGS = ("model.hidden_size=32", "model.num_attention_heads=2", "model.intermediate_size=64", "batch_size=4")
 GPU_SETTINGS = ("microbatch_size=128", "train.warmup=0.1", "train.evaluate_every=30 seconds", "train.log_every=10")
 """Changes to a recipe for hours on a CPU, for minutes on a GPU."""
@@ -41,7 +42,7 @@ def main() -> None:
     end = time.monotonic() + 60 * arguments.minutes
     with tempfile.TemporaryDirectory() as directory:
         work = Path(directory)
-        corpus = arguments.corpus or documentation_corpus(work, most_pages=TINY_PAGES if arguments.tiny else None)
+        corpus = arguments.corpus or documentation_corpus(work, **(TINY_CORPUS if arguments.tiny else WHOLE_CORPUS))
         seconds = max(1.0, end - time.monotonic() - OVERHEAD_SECONDS)
         settings = (*(TINY_SETTINGS if arguments.tiny else GPU_SETTINGS), *arguments.settings)
         length = "2 steps" if arguments.tiny else f"{seconds:.0f} seconds"
@@ -57,10 +58,10 @@ def main() -> None:
     print(result.to_text())
 
 
-def documentation_corpus(work: Path, *, most_pages: int | None) -> Path:
+def documentation_corpus(work: Path, *, most_pages: int | None, vocab_size: int) -> Path:
     """A corpus of the documentation on this machine, with its own vocabulary and a validation split."""
     pages = list(islice(python_pages(), most_pages))
-    vocabulary = TokenizerSettings(vocab_size=300 if most_pages else 8000, input_sentence_size=60_000)
+    vocabulary = TokenizerSettings(vocab_size=vocab_size, input_sentence_size=60_000)
     tokenizer = train_tokenizer((line for page in pages for line in page.paragraphs), vocabulary, work / "tokenizer")
     documents = (Document(page.name, page.paragraphs) for page in pages)
     return build_corpus(documents, tokenizer, CorpusSettings(validation_fraction=0.06), work / "corpus").directory

@@ -37,6 +37,11 @@ def test_gpu_check_writes_the_results_of_every_part(gpu_check, tmp_path):
     assert case["output_difference"] < tolerance()
     assert case["ratio"] > 0
     assert {row["library"] for row in case["rows"]} == {"litebert", "transformers"}
+    for profile in parts["profile"]["result"].values():
+        assert profile["seconds_a_step"] > 0
+        assert profile["device_seconds_a_step"] is None
+        assert profile["operations_by_host_time"][0]["calls"] > 0
+    assert set(parts["profile"]["result"]) == {"night", "gpu-hour"}
     assert parts["training"]["result"]["result"]["steps"] == 2
     assert {"curve.png", "metrics.jsonl", "speed.log"} <= {path.name for path in tmp_path.iterdir()}
     assert "best litebert / best transformers" in table
@@ -46,4 +51,4 @@ def test_gpu_check_stops_and_records_parts_that_exceed_their_time(gpu_check):
     status, parts, table = gpu_check("--minutes", "0.0001")
     assert status == 1
     assert all(part["stopped"] and not part["ok"] for part in parts.values())
-    assert table.count("STOPPED") == len(parts) == 3
+    assert table.count("STOPPED") == len(parts) == 4
