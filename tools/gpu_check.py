@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from gpu_profile import table as profile_table
 
 from litebert.files import write_json, write_text
 from litebert.machine import environment
@@ -62,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 if (work / name).exists():
                     shutil.copy(work / name, out)
             write_json(file, report)
-            write_text(out / "report.md", text(report, work / "speed.md"))
+            write_text(out / "report.md", text(report, [work / "speed.md", work / "profile.md"]))
     print((out / "report.md").read_text(encoding="utf-8"))
     return int(not all(part["ok"] for part in report["parts"].values()))
 
@@ -80,7 +79,7 @@ def head(device: str, *, tiny: bool) -> dict[str, Any]:
 
 
 def parts(chosen: argparse.Namespace, work: Path) -> list[Part]:
-    """The chosen ones of tests, speed and training; each writes to `work`."""
+    """The chosen ones of tests, speed, profile and training; each writes to `work`."""
     corpus = ["--corpus", str(chosen.corpus)] if chosen.corpus else []
     recipe = ["--recipe", chosen.recipe]
     scripts = {
@@ -124,7 +123,7 @@ def run(part: Part, log: Path) -> dict[str, Any]:
     return outcome
 
 
-def text(report: dict[str, Any], speed_table: Path) -> str:
+def text(report: dict[str, Any], tables: Sequence[Path]) -> str:
     """The report for a person."""
     outcomes = report["parts"]
     lines = [f"# {report['device']}, {report['date']}, commit {report['environment']['commit']}", ""]
@@ -134,10 +133,9 @@ def text(report: dict[str, Any], speed_table: Path) -> str:
     results = {name: part["result"] for name, part in outcomes.items() if part["result"]}
     if tests := results.get("tests"):
         lines += ["", f"GPU tests: {tests['passed']} passed, {tests['skipped']} skipped, failed: {tests['failed']}"]
-    if speed_table.exists():
-        lines += ["", speed_table.read_text(encoding="utf-8").rstrip()]
-    if profiles := results.get("profile"):
-        lines += ["", profile_table(profiles)]
+    for table in tables:
+        if table.exists():
+            lines += ["", table.read_text(encoding="utf-8").rstrip()]
     if training := results.get("training"):
         lines += ["", f"Training, recipe {training['recipe']}:", "", "```", training["text"], "```"]
     return "\n".join(lines) + "\n"

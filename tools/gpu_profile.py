@@ -1,11 +1,11 @@
 """Where the time of training steps goes. Part of `gpu_check.py`, and a command of its own.
 
 python tools/gpu_profile.py --out DIR [--recipes night gpu-hour] [--corpus DIR] [--device cuda|cpu] [--steps 60]
-    [--tiny]
+    [--tiny] [setting=value …]
 
-It trains each recipe from random weights for some steps and writes `profile.json`: seconds a step, seconds of it for
-which the GPU computes, and the operations that take most time of the processor and of the GPU. The text is a corpus
-directory, by default the documentation on the machine.
+It trains each recipe from random weights for some steps and writes `profile.json` and `profile.md`: duration of a step,
+how much of it the GPU is busy, and the operations that take most time of the processor and of the GPU. The text is a
+corpus directory, by default the documentation on the machine. Needs a GPU to tell more than durations.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from torch.profiler import ProfilerActivity, profile
 
 from litebert.commands.pretrain.pretrain import pretrain
 from litebert.commands.pretrain.pretrain_settings import load_pretrain_config
-from litebert.files import write_json
+from litebert.files import write_json, write_text
 from litebert.logs import log_to_stderr
 from litebert.training.callbacks.callback import Callback, RunState, StepRecord
 
@@ -76,18 +76,19 @@ def main() -> None:
         steps = 2 * PROFILED_STEPS if arguments.tiny else arguments.steps
         fixed = (f"train.duration={steps} steps", f"train.device={arguments.device}", *SETTINGS)
         for recipe in arguments.recipes:
-            settings = (*(TINY_SETTINGS if arguments.tiny else ()), *fixed)
+            settings = (*(TINY_SETTINGS if arguments.tiny else ()), *arguments.settings, *fixed)
             profiler = StepProfiler(steps)
             run = load_pretrain_config(recipe, settings, corpus=corpus)
             pretrain(run, work / recipe, callbacks=[profiler])
             report[recipe] = profiler.report()
             write_json(arguments.out / "profile.json", report)  # of the recipes so far, in case that it is stopped
+            write_text(arguments.out / "profile.md", table(report) + "\n")
     print(table(report))
 
 
 def table(report: dict[str, Any]) -> str:
     """The report for a person, in Markdown."""
-    lines = ["| recipe | tokens/s | ms a step | of them the GPU computes |", "| --- | --- | --- | --- |"]
+    lines = ["| recipe | tokens/s | ms a step | of them GPU busy |", "| --- | --- | --- | --- |"]
     for recipe, row in report.items():
         device = f"{1e3 * row['device_seconds_a_step']:.1f}" if row["device_seconds_a_step"] else ""
         lines.append(f"| {recipe} | {row['tokens_per_second']:,.0f} | {1e3 * row['seconds_a_step']:.1f} | {device} |")
@@ -109,13 +110,17 @@ def _most(averages: Any, key: str) -> list[dict[str, Any]]:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("settings", nargs="*", help="settings of the recipes to change, such as microbatch_size=32")
     parser.add_argument("--out", type=Path, required=True, help="directory to write to")
     parser.add_argument("--recipes", nargs="+", default=RECIPES)
     parser.add_argument("--corpus", type=Path, help="corpus directory; default: the documentation on this machine")
     parser.add_argument("--device", default="auto")
     parser.add_argument("--steps", type=int, default=60, help="of which the last ones are profiled")
     parser.add_argument("--tiny", action="store_true", help="toy sizes, as a smoke test")
-    return parser.parse_args()
+    arguments = parser.parse_args()
+    if arguments.steps < 2 * PROFILED_STEPS:
+        parser.error(f"--steps: {arguments.steps}; expected at least {2 * PROFILED_STEPS}")
+    return arguments
 
 
 if __name__ == "__main__":

@@ -45,6 +45,7 @@ def test_gpu_check_writes_the_results_of_every_part(gpu_check, tmp_path):
     assert parts["training"]["result"]["result"]["steps"] == 2
     assert {"curve.png", "metrics.jsonl", "speed.log"} <= {path.name for path in tmp_path.iterdir()}
     assert "best litebert / best transformers" in table
+    assert "| gpu-hour |" in table
 
 
 def test_gpu_check_stops_and_records_parts_that_exceed_their_time(gpu_check):

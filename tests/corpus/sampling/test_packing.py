@@ -29,14 +29,22 @@ def test_packing_gives_full_examples_a_row_each():
     assert pack_examples([10, 10, 10], capacity=10) == [[0], [1], [2]]
 
 
-@given(lengths_of, st.integers(1, 9))
-def test_regular_count_divides_rows_until_their_number_is_a_multiple(lengths, multiple):
+@given(st.lists(st.integers(2, 40), min_size=1, max_size=300), st.integers(1, 300))
+def test_regular_count_divides_few_rows_and_makes_no_microbatch_more(lengths, microbatch_size):
     rows = pack_examples(lengths, capacity=40)
-    regular = with_regular_count(rows, multiple=multiple)
+    regular = with_regular_count(rows, microbatch_size=microbatch_size)
     assert sorted(index for row in regular for index in row) == list(range(len(lengths)))
     assert all(sum(lengths[i] for i in row) <= 40 for row in regular)
-    assert len(rows) <= len(regular) < len(rows) + multiple
-    assert len(regular) % multiple == 0 or len(regular) == len(lengths)
+    assert len(rows) <= len(regular) <= len(rows) * (1 + 1 / 32)
+    assert -(-len(regular) // microbatch_size) == -(-len(rows) // microbatch_size)
+
+
+def test_regular_count_is_one_of_few():
+    rows = [[2 * index, 2 * index + 1] for index in range(1024)]
+    counts = {len(with_regular_count(rows[:number], microbatch_size=256)) for number in range(900, 960)}
+    assert counts == {912, 928, 944, 960}
+    assert len(with_regular_count(rows[:1010], microbatch_size=100)) == 1024
+    assert len(with_regular_count(rows[:1010], microbatch_size=101)) == 1010
 
 
 @given(st.lists(st.lists(st.integers(1, 9), min_size=1, max_size=4), min_size=1, max_size=5))

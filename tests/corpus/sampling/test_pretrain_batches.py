@@ -143,6 +143,15 @@ def test_packed_rows_have_little_padding(corpus):
     assert sum(batch.num_tokens for batch in batches) / sum(batch.input_ids.numel() for batch in batches) > 0.95
 
 
+def test_packed_batches_have_few_numbers_of_rows(corpus):
+    batches = source(corpus, SETTINGS.replace(packing=True), batch_size=200, microbatch_size=64)
+    steps = [[len(batch.input_ids) for batch in batches.microbatches(step)] for step in range(12)]
+    assert all(rows == 64 for counts in steps for rows in counts[:-1])
+    step = 1 << max(0, min(map(sum, steps)).bit_length() - 6)
+    assert step > 1
+    assert all(sum(counts) % step == 0 for counts in steps)
+
+
 def test_packed_batch_of_single_rows_has_no_sequence_starts(corpus):
     packed = source(corpus, SETTINGS.replace(packing=True), batch_size=1).microbatches(0)
     assert [batch.sequence_starts for batch in packed] == [None]

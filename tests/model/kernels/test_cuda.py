@@ -6,6 +6,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from litebert.model.kernels import cross_entropy
 from litebert.model.kernels.cross_entropy import NO_LABEL, summed_cross_entropy
 from litebert.model.kernels.layout import AttentionKernel
 from litebert.model.models import ForPretraining
@@ -43,7 +44,9 @@ def test_attention_kernels_give_the_reference_on_a_gpu(tiny_config, kernel, head
         assert (own - gradient).norm() <= tolerance(dtype, "compound") * gradient.norm()
 
 
-def test_cross_entropy_on_a_gpu_equals_torch_and_ignores_rows_without_label():
+@pytest.mark.parametrize("elements", [22, 2**25])
+def test_cross_entropy_on_a_gpu_equals_torch_and_ignores_rows_without_label(elements, monkeypatch):
+    monkeypatch.setattr(cross_entropy, "_ELEMENTS_PER_CHUNK", {"gpu": elements})
     logits = torch.randn(4, 11, device=DEVICE, requires_grad=True)
     labels = torch.tensor([3, NO_LABEL, 10, 0], device=DEVICE)
     expected = F.cross_entropy(logits, labels, ignore_index=NO_LABEL, reduction="sum")

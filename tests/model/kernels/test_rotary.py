@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from litebert.model.kernels.rotary import rotate, rotation_at, with_adjacent_pairs
+from litebert.model.kernels.rotary import rotate, rotate_heads, rotation_at, with_adjacent_pairs
 from support.models.kernel_gradients import random, with_gradients
 from support.models.tolerances import tolerance, within
 
@@ -28,6 +28,22 @@ def test_rotation_and_its_gradient_are_those_of_matrices(dtype, compiling, monke
     for value, other in zip(ours, expected, strict=True):
         assert value.dtype == dtype
         assert torch.allclose(value.float(), other, **within(dtype))
+
+
+@pytest.mark.parametrize("compiling", [False, True])
+def test_rotated_heads_and_their_gradients_are_those_of_each_alone(compiling, monkeypatch):
+    monkeypatch.setattr(torch.compiler, "is_compiling", lambda: compiling)
+    projected = random(2, 7, 3, 4, 8, dtype=torch.float32)
+    by = rotation_at(torch.arange(14).view(2, 7), head_size=8, theta=10_000.0)
+
+    def alone(x):
+        query, key, value = x.unbind(-3)
+        return torch.stack([rotate(query, by), rotate(key, by), value])
+
+    ours = with_gradients(lambda x: torch.stack(rotate_heads(x, by)), projected)
+    for value, other in zip(ours, with_gradients(alone, projected), strict=True):
+        assert torch.equal(value, other)
+    assert torch.equal(torch.stack(rotate_heads(projected, None)), projected.movedim(-3, 0))
 
 
 def test_rotation_keeps_norms_and_products_of_equal_distances():

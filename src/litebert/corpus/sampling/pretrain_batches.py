@@ -140,7 +140,7 @@ class PretrainBatches:
         rows = [[example] for example in examples]
         if self.settings.packing:
             packed = pack_examples([example.length for example in examples], capacity=self.settings.max_length)
-            regular = with_regular_count(packed, multiple=max(1, self.microbatch_size // ROW_COUNTS))
+            regular = with_regular_count(packed, microbatch_size=self.microbatch_size)
             rows = [[examples[index] for index in row] for row in regular]
         return [
             self._batch(rows[start : start + self.microbatch_size], mlm_probability=mlm_probability)
@@ -181,9 +181,6 @@ def vocabulary_for(corpus: Corpus, settings: SamplingSettings) -> Vocabulary:
 PAD_MULTIPLE = 8
 """Row lengths are multiples of this, because kernels are faster on such shapes."""
 
-ROW_COUNTS = 8
-"""Numbers of rows that a microbatch of packed rows can have."""
-
 
 def pack_examples(lengths: Sequence[int], *, capacity: int) -> list[list[int]]:
     """Indices of the examples of each row of at most `capacity` tokens; every example is in one row.
@@ -204,15 +201,17 @@ def pack_examples(lengths: Sequence[int], *, capacity: int) -> list[list[int]]:
     return rows
 
 
-def with_regular_count(rows: Sequence[Sequence[int]], *, multiple: int) -> list[list[int]]:
-    """The rows, of which some are divided until their number is a multiple, or all have one example.
+def with_regular_count(rows: Sequence[Sequence[int]], *, microbatch_size: int) -> list[list[int]]:
+    """The rows, at most 1/32 of them divided, so that their number is a multiple of a power of two.
 
-    On a GPU cuDNN plans attention anew for each number of rows, which took 0.1 s a step on an H200 when the last
-    microbatch of nearly every step had another one.
+    Rows are not divided into more microbatches. The last microbatch of a step then has one of few numbers of rows,
+    because cuDNN builds a plan of attention for every shape that it has not seen.
     """
+    step = 1 << max(0, len(rows).bit_length() - 6)
+    count = min(-(-len(rows) // step) * step, -(-len(rows) // microbatch_size) * microbatch_size)
     divided = [list(row) for row in rows]
-    while len(divided) % multiple and len(longest := max(divided, key=len)) > 1:
-        divided.append([longest.pop()])
+    while len(divided) < count and (several := [row for row in divided if len(row) > 1]):
+        divided += [[row.pop()] for row in several[: count - len(divided)]]
     return divided
 
 

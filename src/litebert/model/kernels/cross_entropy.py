@@ -1,8 +1,8 @@
 """Summed cross-entropy over a large vocabulary in little memory.
 
 `F.cross_entropy` stores the log-probabilities in 32 bits beside the logits. Here the forward pass computes the gradient
-too, a few rows at a time, and stores it in the dtype of the logits, which need not be kept: less than half the memory
-for 16-bit logits, and faster. Measurements: docs/results/performance.md.
+too, some rows at a time, and stores it in the dtype of the logits, which need not be kept: on a CPU less than half the
+memory for 16-bit logits, and faster. Measurements: docs/results/performance.md and docs/results/gpu.md.
 """
 
 from collections.abc import Iterator
@@ -14,9 +14,9 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 NO_LABEL: Final = -100
-_ELEMENTS_PER_CHUNK: Final = {"cpu": 2**18, "cuda": 2**25}
-"""By device: on a CPU what stays in its cache; on a GPU 128 MiB in 32 bits, since each operation takes microseconds to
-launch however few rows it has."""
+_ELEMENTS_PER_CHUNK: Final = {"cpu": 2**18, "gpu": 2**25}
+"""On a CPU as many as stay in its cache; on a GPU 128 MiB in 32 bits for each tensor of a chunk, since launching a
+kernel takes microseconds however few rows it has."""
 
 
 def summed_cross_entropy(logits: Float[Tensor, "P V"], labels: Int[Tensor, " P"]) -> Float[Tensor, ""]:
@@ -66,7 +66,7 @@ def _zero_rows(matrix: Float[Tensor, "P V"], rows: Bool[Tensor, " P"]) -> None:
 
 
 def _in_chunks(logits: Tensor, *others: Tensor) -> Iterator[tuple[Tensor, ...]]:
-    """Chunks of a few rows of each tensor."""
-    elements = _ELEMENTS_PER_CHUNK["cpu" if logits.is_cpu else "cuda"]
+    """Chunks of some rows of each tensor."""
+    elements = _ELEMENTS_PER_CHUNK["cpu" if logits.is_cpu else "gpu"]
     rows = max(1, elements // logits.shape[1])
     return zip(*(tensor.split(rows) for tensor in (logits, *others)), strict=True)
