@@ -65,14 +65,18 @@ def run(example, names):
             exec(compile(short_python(example.text), f"{example.page}:{example.line}", "exec"), names)
             return out.getvalue()
         words = short_words(example.words)
-        if "--out" in words:
+        for output in outputs(words):
             # Pages show alternatives with the same output directory; each runs as if it were the first one.
-            remove(Path(words[words.index("--out") + 1]))
+            remove(Path(output))
         code = main(words)
     place = f"{example.page}:{example.line}: {example.text}"
     is_wrong = example.output and text_of(example.page)[slice(*example.output)].lstrip().startswith(ERROR)
     assert (code == 0) is not bool(is_wrong), f"{place}\nexit code {code}\n{err.getvalue()[-3000:]}"
     return err.getvalue() if is_wrong else out.getvalue()
+
+
+def outputs(words):
+    return words[words.index("--out") + 1 :][:1] if "--out" in words else words[2:3] if words[0] == "convert" else []
 
 
 def remove(path):

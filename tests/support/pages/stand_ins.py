@@ -27,6 +27,7 @@ ENTAILMENT = ("contradiction", "entailment", "neutral")
 NAMES = {
     "encoder": "model MODEL PRETRAINED tiny/model albert/albert-base-v2 run/model",
     "modern": "runs/mine/model",
+    "night": "encoders/night",
     "classifier": "RUN classifier tuned runs/sst-2 SENTIMENT",
     "several": "TOPICS",
     "regressor": "STARS",
@@ -105,6 +106,11 @@ class StandIns:
 
     def make_modern(self, path: Path) -> None:
         model = ForPretraining(self.config.replace(num_hidden_layers=2, **MODERN))
+        save_model(model, path, extra_files=self.source.files())
+
+    def make_night(self, path: Path) -> None:
+        """As large as the encoders that short runs train, so that they can start from it."""
+        model = ForPretraining(self.config.replace(embedding_size=16, num_attention_heads=4, **{**MODERN, "recursion_lora_rank": 0}))
         save_model(model, path, extra_files=self.source.files())
 
     def make_classifier(self, path: Path) -> None:
