@@ -14,6 +14,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
+from arms.block_trials import BLOCK_TRIALS
 from litebert.commands.pretrain.pretraining_objective import PretrainingObjective
 from litebert.commands.pretrain.validation import ValidationSet
 from litebert.corpus.sampling import masking
@@ -313,6 +314,7 @@ TRIALS: Final[dict[str, Callable[[], AbstractContextManager[list[Callback]]]]] =
     "ema": ema,
     "adaptive_masking": adaptive_masking,
     "quotations": quotations,
+    **BLOCK_TRIALS,
 }
 FIRST_PHASES: Final = {
     "short_sequences_first": ["sampling.max_length=48", "batch_size=43", "microbatch_size=43"],

@@ -82,6 +82,10 @@ TRIALS = [
     "ema",
     "adaptive_masking",
     "quotations",
+    "short_convolution",
+    "value_residual",
+    "input_injection",
+    "bigram_embeddings",
 ]
 
 
@@ -161,6 +165,14 @@ def test_quotations_are_words_of_a_sentence_of_the_second_segment(trials, corpus
             position = -1
             for token in row[mask & (segments == 0)][1:-1].tolist():
                 position = second.index(token, position + 1)  # ValueError: not in this order
+
+
+def test_tokens_before_a_token_are_those_of_its_example(ladder):
+    from arms.block_trials import _tokens_before
+
+    tokens, positions = torch.tensor([[1, 2, 3, 4, 5]]), torch.tensor([[0, 1, 2, 0, 1]])
+    assert _tokens_before(tokens[..., None], positions, 1)[..., 0].tolist() == [[0, 1, 2, 0, 4]]
+    assert _tokens_before(tokens[..., None], positions, 2)[..., 0].tolist() == [[0, 0, 1, 0, 0]]
 
 
 def test_dropped_tokens_are_half_of_each_row_in_order(trials):
