@@ -110,7 +110,8 @@ class StandIns:
 
     def make_night(self, path: Path) -> None:
         """As large as the encoders that short runs train, so that they can start from it."""
-        model = ForPretraining(self.config.replace(embedding_size=16, num_attention_heads=4, **{**MODERN, "recursion_lora_rank": 0}))
+        sizes = {"embedding_size": 16, "num_attention_heads": 4, "recursion_lora_rank": 0}
+        model = ForPretraining(self.config.replace(**{**MODERN, **sizes}))
         save_model(model, path, extra_files=self.source.files())
 
     def make_classifier(self, path: Path) -> None:
