@@ -55,9 +55,9 @@ def value_residual() -> Iterator[list[Callback]]:
     state: dict[str, Any] = {}
 
     def run(self: Encoder, schedule: Any, x: torch.Tensor, inputs: Any) -> Iterator[torch.Tensor]:
-        for layer, part in _numbered_layers(self, schedule, inputs):
+        for layer, blocks, read in _numbered_layers(self, schedule, inputs):
             state["factor"] = self.added[layer - 1] if layer else None
-            (x,) = original_run(self, *part[:1], x, *part[1:])
+            (x,) = original_run(self, (blocks,), x, (read,))
             yield x
 
     def projected(self: Attention, x: torch.Tensor, inputs: Any) -> torch.Tensor:
@@ -86,12 +86,12 @@ def input_injection() -> Iterator[list[Callback]]:
     state: dict[str, torch.Tensor] = {}
 
     def run(self: Encoder, schedule: Any, x: torch.Tensor, inputs: Any) -> Iterator[torch.Tensor]:
-        for layer, part in _numbered_layers(self, schedule, inputs):
+        for layer, blocks, read in _numbered_layers(self, schedule, inputs):
             if layer:
                 x = x + self.added[layer - 1] * state["first"]
             else:
                 state["first"] = x
-            (x,) = original(self, *part[:1], x, *part[1:])
+            (x,) = original(self, (blocks,), x, (read,))
             yield x
 
     original = Encoder._run_blocks
@@ -142,11 +142,11 @@ def _tokens_before(x: torch.Tensor, positions: torch.Tensor, distance: int) -> t
     return moved * (positions >= distance)[..., None]
 
 
-def _numbered_layers(encoder: Encoder, schedule: Any, inputs: Any) -> Iterator[tuple[int, Any]]:
-    """Index of each layer that runs, with its part of the schedule and its inputs; the last layer may run alone."""
+def _numbered_layers(encoder: Encoder, schedule: Any, inputs: Any) -> Iterator[tuple[int, Any, Any]]:
+    """Index of each layer that runs, with its entry of the schedule and its inputs; the last layer may run alone."""
     first = len(encoder.schedule) - 1 if len(schedule) == 1 else 0
-    for layer, part in enumerate(zip(schedule, inputs, strict=True), first):
-        yield layer, ((part[0],), (part[1],))
+    for layer, (blocks, read) in enumerate(zip(schedule, inputs, strict=True), first):
+        yield layer, blocks, read
 
 
 BLOCK_TRIALS: Final[dict[str, Callable[[], AbstractContextManager[list[Callback]]]]] = {
