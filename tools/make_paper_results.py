@@ -103,10 +103,12 @@ def claims_text(content: dict[str, Any]) -> str:
     counts = Counter(claim["state"] for _, claim in claims)
     total = ", ".join(f"{counts[state]} {state}" for state in STATES)
     tested = sum(claim["p_value"] is not None for _, claim in claims)
+    untested = sum(claim["state"] == "undecided" and claim["p_value"] is None for _, claim in claims)
     rows = [f"| {name.replace('-', ' ')} | {claim['about']} | {claim['state']} |" for name, claim in claims]
     return "\n".join(
         [
-            f"Claims of the paper at the scale `tiny` ([report]({PAGE.as_posix()})): {total}; {tested} with a p-value.",
+            f"Claims of the paper at the scale `tiny` ([report]({PAGE.as_posix()})): {total} ({untested} of these because "
+            f"they have one seed). {tested} claims were tested over three seeds, without correction for their number.",
             "",
             "<details><summary>Every claim with its verdict</summary>",
             "",

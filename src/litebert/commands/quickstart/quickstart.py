@@ -143,7 +143,12 @@ def _tokenizer(run: QuickstartRun, text: TextFiles, directory: Path) -> Tokenize
     if directory.exists():
         return Tokenizer.load(directory)
     lines = [line for document in _rows(text.train) for line in document["text"].splitlines()]
-    settings = TokenizerSettings(vocab_size=run.vocab_size, input_sentence_size=MAX_VOCABULARY_LINES, seed=run.seed)
+    settings = TokenizerSettings(
+        vocab_size=run.vocab_size,
+        keep_accents=run.keep_accents,
+        input_sentence_size=MAX_VOCABULARY_LINES,
+        seed=run.seed,
+    )
     try:
         return train_tokenizer(lines, settings, directory)
     except VocabularyTooLargeError as error:

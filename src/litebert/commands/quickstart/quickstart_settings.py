@@ -14,5 +14,7 @@ class QuickstartRun(Settings):
     """Approximate duration on two cores."""
     vocab_size: int = Field(default=4000, gt=5)
     """Maximum size of the vocabulary; a small text has fewer pieces."""
+    keep_accents: bool = False
+    """Keep accents and other combining marks; for text that is not English."""
     seed: int = Field(default=0, ge=0)
     """Seed of all random numbers."""
