@@ -7,6 +7,13 @@ from litebert.errors import ConfigError
 from litebert.settings import InferencePrecision
 
 
+def gpu_computes_bf16() -> bool:
+    """Whether the GPU has bf16 instructions; without them, before Ampere, torch emulates it slowly."""
+    import torch
+
+    return torch.cuda.is_bf16_supported(including_emulation=False)
+
+
 def autocast(precision: InferencePrecision, device: Any) -> AbstractContextManager[object]:
     """Context of a forward on a `torch.device`: matrix products in `precision`, sums and norms in fp32.
 

@@ -191,3 +191,31 @@ def test_text_becomes_an_encoder(tmp_path):
     )
     assert run.result.steps == 2
     assert 0 <= run.metrics["mlm_accuracy"] <= 1
+
+
+def test_pairs_in_memory_are_read_as_pairs(pretrained, opinions, tmp_path):
+    texts, labels = [(row["text"], "it was") for row in opinions], [row["label"] for row in opinions]
+    settings = {**SETTINGS, "duration": "2 steps"}
+    run = litebert.finetune(pretrained, train=(texts, labels), dev=(texts, labels), out=tmp_path / "run", **settings)
+    predicted = list(litebert.predict(run.model, texts))
+    expected = run.predictor.classify(texts)
+    assert [each.probabilities for each in predicted] == [each.probabilities for each in expected]
+    assert [each.probabilities for each in run.predictor.classify([text for text, _ in texts])] != [
+        each.probabilities for each in expected
+    ]
+    assert litebert.evaluate(run.model, (texts, labels)).metrics == pytest.approx(run.metrics)
+
+
+def test_rows_of_an_evaluation_have_words_and_the_names_of_their_labels(pretrained, tmp_path):
+    rows = [{"text": ["the", "film"], "label": ["DET", "NOUN"]}, {"text": ["a", "play"], "label": ["DET", "NOUN"]}] * 6
+    run = litebert.finetune(
+        pretrained, train=rows, dev=rows, out=tmp_path / "run", **{**SETTINGS, "duration": "2 steps"}
+    )
+    assert next(iter(run.metrics)) == "word_accuracy", "the metric that selects where labels are types only"
+    evaluated = litebert.evaluate(run.model, rows).predictions.inputs[0]
+    assert evaluated == {"text": ["the", "film"], "label": ["DET", "NOUN"]}
+
+
+def test_two_metrics_of_one_name_are_refused(pretrained, opinions, tmp_path):
+    with pytest.raises(ConfigError, match="two of accuracy, accuracy have one name"):
+        litebert.finetune(pretrained, train=opinions, out=tmp_path / "run", metrics=["accuracy", "accuracy"])

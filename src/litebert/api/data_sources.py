@@ -39,6 +39,8 @@ class DataSource:
     """For error messages and file names."""
     path: Path | None
     rows: list[dict[str, Any]]
+    text_pair: str | None = None
+    """Column of the second texts of pairs that were given without names of columns."""
 
     @classmethod
     def of(cls, data: Data, name: str) -> "DataSource":
@@ -47,10 +49,11 @@ class DataSource:
             if not is_file(data) and not Path(data).exists():
                 raise DataError(f"{name}: found the text {data!r:.80}; put it into a list, or give the path of a file")
             return cls(name, Path(data), [])
-        rows = [{str(key): plain(value) for key, value in row.items()} for row in rows_of(data, name)]
-        if not rows:
+        given = list(rows_of(data, name))
+        if not given:
             raise DataError(f"{name}: no rows; give at least one")
-        return cls(name, None, rows)
+        rows = [{str(key): plain(value) for key, value in row.items()} for row in given]
+        return cls(name, None, rows, TEXT_PAIR if any(isinstance(row, PairRow) for row in given) else None)
 
     @cached_property
     def json_lines(self) -> str:
@@ -103,7 +106,10 @@ def rows_of(data: Data, name: str) -> Iterable[Mapping[str, Any]]:
         texts, labels = data
         if len(texts) != len(labels):
             raise DataError(f"{name}: {len(texts)} texts and {len(labels)} labels; give as many of both")
-        return [{**text_row(text, name), LABEL: label} for text, label in zip(texts, labels, strict=True)]
+        rows = [text_row(text, name) for text in texts]
+        for row, label in zip(rows, labels, strict=True):
+            row[LABEL] = label
+        return rows
     if isinstance(data, Sequence) and not isinstance(data, str):
         return [row if isinstance(row, Mapping) else text_row(row, name) for row in data]
     raise DataError(
@@ -123,12 +129,16 @@ def validate_columns(data: Mapping[str, Any], name: str) -> None:
         raise DataError(f"{name}: columns of different lengths ({found}); give a value for each row")
 
 
+class PairRow(dict[str, Any]):
+    """The row of a pair of texts that came without names of columns."""
+
+
 def text_row(text: Any, name: str) -> dict[str, Any]:
     """The row of a text or of a pair of texts."""
     if isinstance(text, str):
         return {TEXT: text}
     if isinstance(text, Sequence) and len(text) == 2 and all(isinstance(part, str) for part in text):
-        return {TEXT: text[0], TEXT_PAIR: text[1]}
+        return PairRow({TEXT: text[0], TEXT_PAIR: text[1]})
     raise DataError(f"{name}: found a {type(text).__name__} among the rows; expected dicts, texts or pairs of texts")
 
 

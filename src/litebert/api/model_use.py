@@ -20,6 +20,7 @@ from litebert.settings import InferencePrecision
 from litebert.tasks.labelled_data import LabelledData
 from litebert.tasks.read_labelled import task_for, types_with_format
 from litebert.tasks.readers.columns import Columns, resolve_columns
+from litebert.tasks.types.multi_label.multi_label import MULTI_LABEL
 
 Model = str | Path | Predictor
 """A model or run directory, a name on the hub, or a loaded `Predictor`."""
@@ -35,9 +36,10 @@ def evaluate(model: str | Path, data: Data, *, metrics: Sequence[str] = (), **co
         columns: fields of `Columns`, such as `text="review"`; by default those of the training data.
     """
     pipeline = Pipeline.load(model_directory(model))
-    named = Columns(**columns)
+    source = DataSource.of(data, "data")
+    named = _columns(source, columns)
     with TemporaryDirectory() as temporary:
-        file = DataSource.of(data, "data").to_file(Path(temporary))
+        file = source.to_file(Path(temporary))
         labelled = labelled_data(pipeline, file, named)
     task = task_for(labelled, named, metrics)
     examples = EvaluationSet.prepare(labelled, task, pipeline)
@@ -61,7 +63,7 @@ def predict(model: Model, data: Data, **columns: Any) -> Predictions:
     pipeline = predictor.backend
     if source.path is not None and types_with_format(source.path):
         raise ConfigError(f"predict: {source.path} is no table; predict it with `litebert predict`")
-    table, named = source.to_table(), Columns(**columns)
+    table, named = source.to_table(), _columns(source, columns)
     if isinstance(pipeline, Pipeline):
         inputs = pipeline.task_type.reader.read_inputs(table, resolve_columns(named, pipeline.saved_task, table))
         results, truncated = pipeline.results_and_truncated(inputs)
@@ -91,11 +93,18 @@ def embed(
     return vectors
 
 
+def _columns(source: DataSource, named: Mapping[str, Any]) -> Columns:
+    return Columns(**{"text_pair": source.text_pair, **named})
+
+
 def _rows(data: LabelledData) -> tuple[Mapping[str, Any], ...]:
-    """Texts and labels of the examples."""
-    return tuple(
-        {"text": example.texts[0], **_pair(example.texts), "label": _label(data, example)} for example in data.examples
-    )
+    """Texts, or lists of words, and labels of the examples."""
+    return tuple({**_texts(example), "label": _label(data, example)} for example in data.examples)
+
+
+def _texts(example: Any) -> dict[str, Any]:
+    words = getattr(example, "words", None)
+    return {"text": example.texts[0], **_pair(example.texts)} if words is None else {"text": list(words)}
 
 
 def _pair(texts: Sequence[str | None]) -> dict[str, str]:
@@ -103,6 +112,12 @@ def _pair(texts: Sequence[str | None]) -> dict[str, str]:
 
 
 def _label(data: LabelledData, example: Any) -> Any:
-    """The name of a class; scores, answers and token labels as they are."""
+    """The name of a class, the names of several labels or of those of the words; scores and answers as they are."""
     target = example.target
-    return data.labels[target] if data.labels and isinstance(target, int) else target
+    if not data.labels or target is None:
+        return target
+    if isinstance(target, int):
+        return data.labels[target]
+    if data.task_type == MULTI_LABEL.name:
+        return [label for label, value in zip(data.labels, target, strict=True) if value]
+    return [data.labels[index] for index in target]

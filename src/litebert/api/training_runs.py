@@ -133,9 +133,13 @@ def finetune(
     """
     given = placed(settings, FinetuneRun, {"train": TrainSettings, "data": LabelledFiles})
     names = [_metric_name(metric) for metric in metrics]
+    if len(set(names)) < len(names):
+        raise ConfigError(f"metrics: two of {', '.join(names)} have one name; give each metric once")
     sources = {name: DataSource.of(data, name) for name, data in (("train", train), ("dev", dev)) if data is not None}
     if "train" not in sources and "data" not in given:
         raise ConfigError("finetune: no training data; give train=…, or data={'task': NAME, 'directory': DIRECTORY}")
+    if "train" in sources and sources["train"].text_pair:
+        given = merged({"data": {"text_pair": sources["train"].text_pair}}, given)
     identity = [str(model), recipe, names, given, {name: source.digest for name, source in sources.items()}]
     directory = Path(out) if out else _run_directory("finetune", identity)
     files = {name: str(source.to_file(directory / "data")) for name, source in sources.items()}

@@ -37,10 +37,12 @@ class BestModel(Callback):
         world: DistributedContext,
         save: Callable[[nn.Module, Record], object],
         gather: Callable[[nn.Module], nn.Module] = lambda model: model,
+        measured_on: str = "",
     ) -> None:
+        """`measured_on` identifies the examples: a best score on others is forgotten."""
         self._evaluate, self._metric, self._save, self._gather = evaluate, metric, save, gather
         self._greater_is_better, self._file = greater_is_better, directory / EVALUATION
-        self._saves = world.rank == 0
+        self._saves, self._measured_on = world.rank == 0, measured_on
         self._best: float | None = world.on_rank_zero(self._saved_score)
         self._pending: tuple[nn.Module, Record] | None = None
 
@@ -60,7 +62,8 @@ class BestModel(Callback):
             return
         model, record = self._pending
         self._pending = None
-        self._save(model, {"step": run.progress.step, "metric_for_best_model": self._metric, **record})
+        described = {"metric_for_best_model": self._metric, "measured_on": self._measured_on}
+        self._save(model, {"step": run.progress.step, **described, **record})
         logger.info(
             "step %d: %s %.4f, the best so far", run.progress.step, self._metric, record["metrics"][self._metric]
         )
@@ -74,6 +77,9 @@ class BestModel(Callback):
         if not self._file.exists():
             return None
         saved = read_json_object(self._file, if_missing="start in a new directory")
+        if saved.get("measured_on", self._measured_on) != self._measured_on:
+            logger.warning("%s: the validation examples are others now; the best model is chosen anew", self._file)
+            return None
         return self._score(saved["metrics"])
 
 

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from litebert.files import RUN_SETTINGS
 from litebert.machine import has_bf16_instructions
+from litebert.precision import gpu_computes_bf16
 from litebert.settings import InferencePrecision, Settings, read_yaml
 
 if TYPE_CHECKING:
@@ -56,12 +57,10 @@ def with_measured_precision(run: R, config: "ModelConfig", world: "DistributedCo
 
 
 def _fastest_precision(config: "ModelConfig", device: "torch.device") -> InferencePrecision:
-    import torch
-
     from litebert.model import matmul_speed
 
     if device.type != "cpu":
-        return "bf16" if device.type == "cuda" and torch.cuda.is_bf16_supported() else "fp32"
+        return "bf16" if device.type == "cuda" and gpu_computes_bf16() else "fp32"
     speed = matmul_speed.measure_matmul_speed(config, "training")
     logger.info("train.precision: %s, the fastest of %s on this processor", speed.fastest, speed.to_text())
     return speed.fastest

@@ -17,6 +17,7 @@ from litebert.machine import num_cores, package_version, processor_name, total_m
 from litebert.model import matmul_speed
 from litebert.model.matmul_speed import Use
 from litebert.model.presets import preset
+from litebert.precision import gpu_computes_bf16
 from litebert.settings import InferencePrecision
 
 CORE = ("litebert", "torch", "numpy", "sentencepiece", "safetensors", "huggingface-hub", "pydantic", "tyro")
@@ -134,7 +135,7 @@ def _processor_throughput() -> list[MatmulThroughput]:
 
 def _gpu_throughput() -> MatmulThroughput:
     gflops: dict[InferencePrecision, float] = {"fp32": _gflops(torch.float32), "bf16": _gflops(torch.bfloat16)}
-    return MatmulThroughput("cuda", "square", gflops, "bf16" if torch.cuda.is_bf16_supported() else "fp32")
+    return MatmulThroughput("cuda", "square", gflops, "bf16" if gpu_computes_bf16() else "fp32")
 
 
 def _gflops(dtype: torch.dtype, *, seconds: float = 0.3) -> float:

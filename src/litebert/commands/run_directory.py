@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from litebert.commands.result import Result
-from litebert.errors import ConfigError
+from litebert.errors import CheckpointError, ConfigError
 from litebert.files import RUN_SETTINGS, unfinished_writes, write_json, write_text
 from litebert.machine import environment
 from litebert.settings import Settings, changed_names, flatten, is_permitted, read_yaml, write_yaml
@@ -102,14 +102,20 @@ class RunDirectory:
 
         Raises:
             ConfigError: other settings differ, or `path` is not a run directory.
+            CheckpointError: the run is finished, continues with other settings and has no checkpoint.
         """
         run = cls(path)
         if run.settings_file.exists():
             wanted = {"command": command, **settings.to_dict()}
-            saved = _saved_settings(run.settings_file, type(settings))
+            saved = run.saved_settings(type(settings))
             permitted = (*allowed, *settings.no_effect, *ALWAYS_CHANGEABLE)
             changed = _changed_settings(run.settings_file, saved, wanted, allowed=permitted)
             if not changed <= ALWAYS_CHANGEABLE:
+                if run.result_file.exists() and not run.has_checkpoint:
+                    raise CheckpointError(
+                        f"{path}: the run is finished and its checkpoints are gone, so it cannot continue with other "
+                        "settings; choose another --out"
+                    )
                 return cls(path, has_other_settings=True)
             if changed:
                 write_text(run.settings_file, write_yaml(wanted))
@@ -135,6 +141,10 @@ class RunDirectory:
         if self.has_other_settings:
             self.result_file.unlink(missing_ok=True)
             write_text(self.settings_file, write_yaml({"command": command, **settings.to_dict()}))
+
+    def saved_settings(self, kind: type[Settings]) -> dict[str, Any]:
+        """The settings of the run there, with the defaults of those that the version that wrote them did not have."""
+        return _saved_settings(self.settings_file, kind)
 
     def _before_settings(self) -> set[Path]:
         """What may be in the directory of a run that was killed before it wrote its settings."""

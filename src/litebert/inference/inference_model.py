@@ -12,7 +12,7 @@ from torch import nn
 from litebert.errors import ConfigError
 from litebert.model import matmul_speed
 from litebert.model.prepacked.prepack import can_prepack, prepacked
-from litebert.precision import autocast
+from litebert.precision import autocast, gpu_computes_bf16
 from litebert.settings import InferencePrecision
 
 logger = logging.getLogger(__name__)
@@ -33,7 +33,7 @@ def resolve_precision(precision: InferencePrecision, model: nn.Module) -> Infere
         return precision
     device = next(model.parameters()).device
     if device.type != "cpu":
-        return "bf16" if device.type == "cuda" and torch.cuda.is_bf16_supported() else "fp32"
+        return "bf16" if device.type == "cuda" and gpu_computes_bf16() else "fp32"
     config: Any = getattr(model, "config", None)
     if config is None or not can_prepack(model, "fp32"):
         return "fp32"

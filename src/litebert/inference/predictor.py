@@ -117,6 +117,11 @@ class Predictor(PredictionMethods):
         return getattr(self, "answer_batch" if method == "answer" else method)(inputs)
 
     @property
+    def precision(self) -> InferencePrecision:
+        """The arithmetic of the model; never `auto`."""
+        return self.backend.precision
+
+    @property
     def labels(self) -> tuple[str, ...]:
         """Label names in the order of the model; empty for task types without."""
         return self.backend.labels if isinstance(self.backend, Pipeline) else ()

@@ -182,8 +182,13 @@ def _longest_input(files: Mapping[str, bytes], spec: ModelSpec) -> int:
 
 
 def _kept_files(place: Path, source: ModelSpec, target: ModelSpec, *, card: bool) -> dict[str, bytes]:
-    """The files of the training if the head is the same, and with `card` the model card if the config is too."""
-    names = (*(_OF_THE_HEAD if target.model == source.model else ()), *((README,) if card and target == source else ()))
+    """The files of the training if the head is the same, and with `card` the model card if the config is too.
+
+    How examples of pretraining were drawn is also kept between the two models with a masked-LM head.
+    """
+    names = [*(_OF_THE_HEAD if target.model == source.model else ()), *((README,) if card and target == source else ())]
+    if {source.model, target.model} == {"ForPretraining", "ForMaskedLM"}:
+        names.append(PRETRAINING_SETTINGS)
     return {name: (place / name).read_bytes() for name in names if (place / name).is_file()}
 
 

@@ -137,3 +137,5 @@ class Task:
     """Names of metrics, keys of `litebert.tasks.metrics.metrics.METRICS`."""
     metric_for_best_model: str
     """The one of `metrics` that selects the best model; higher is better."""
+    options: tuple[str, ...] = ()
+    """Columns of the options of a multiple choice, where they are named."""

@@ -44,7 +44,8 @@ class TableFormat:
     def lines(self, records: Sequence[Record]) -> str:
         """The text of the next records, after a header in the first call."""
         if self._output.suffix == ".jsonl":
-            return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
+            # Values that JSON does not have, such as the dates of a data set of the hub, become texts.
+            return "".join(json.dumps(record, ensure_ascii=False, default=str) + "\n" for record in records)
         if self.state["columns"] is None and records:
             self.state["columns"] = [name for name, value in records[0].items() if not isinstance(value, dict | list)]
             return self._joined([self.state["columns"]]) + self.lines(records)
@@ -92,6 +93,12 @@ def validate_suffix(output: Path, suffixes: Sequence[str]) -> None:
     """Raise ConfigError unless the name of `output` ends in one of `suffixes`."""
     if output.suffix not in suffixes:
         raise ConfigError(f"output: {output.name!r} has none of the endings {', '.join(suffixes)}; rename it")
+
+
+def validate_not_input(output: Path, *inputs: Path) -> None:
+    """Raise ConfigError if writing `output` would replace one of the inputs."""
+    if output.resolve() in {path.resolve() for path in inputs}:
+        raise ConfigError(f"output: {output} is the input; choose another file")
 
 
 def _as_text(value: Any) -> str:

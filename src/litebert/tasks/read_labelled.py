@@ -56,12 +56,13 @@ def read_any_table(path: Path) -> Table:
 def task_for(data: LabelledData, columns: Columns, metrics: Sequence[str] = ()) -> Task:
     """The task of some data. Without `metrics`, those of its task type."""
     task_type = get_task_type(data.task_type)
-    names = tuple(metrics) or task_type.metrics
+    names = tuple(metrics) or task_type.default_metrics(data.labels)
     check_metrics(names, applicable=task_type.all_metrics, num_labels=len(data.labels or ()))
     return Task(
         task_type=data.task_type,
         text=(columns.text_name, *([columns.text_pair] if columns.text_pair else [])),
         label=columns.label_name,
+        options=columns.options,
         labels=data.labels,
         metrics=names,
         metric_for_best_model=names[0],

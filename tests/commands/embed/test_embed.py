@@ -10,6 +10,7 @@ import pytest
 from litebert.commands.embed.embed import embed
 from litebert.commands.embed.embed_settings import EmbedRun
 from litebert.commands.embed.vector_files import VectorSpec
+from litebert.commands.many_files.file_workers import FileWorkers
 from litebert.commands.predict import predict_stream
 from litebert.errors import CheckpointError, ConfigError, DataError, MissingExtraError
 from litebert.inference.embeddings.embedding_settings import EmbeddingSettings
@@ -164,3 +165,10 @@ def test_embed_to_parquet_names_the_extra_that_is_missing(model, table, tmp_path
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'litebert\[data\]'"):
         run_embed(model, table, tmp_path / "out.parquet")
+
+
+def test_embed_of_many_files_rejects_outputs_that_are_inputs(model, tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"text": "the film"}\n')
+    run = EmbedRun(model=model, input=tmp_path / "*.jsonl", output=tmp_path, files=FileWorkers(output_suffix=".jsonl"))
+    with pytest.raises(ConfigError, match=r"a\.jsonl is the input; choose another file"):
+        embed(run)

@@ -151,3 +151,20 @@ def test_search_rejects_an_index_without_a_digest(model, table, texts, vectors, 
     (tmp_path / "i.json").unlink()
     with pytest.raises(DataError, match="is an index of other vectors"):
         search(run)
+
+
+def test_search_rejects_vectors_of_another_column(model, tmp_path):
+    (tmp_path / "t.csv").write_text("title,text\nthe film,the music\nthe play,the story\n")
+    embed(EmbedRun(model=model, input=tmp_path / "t.csv", output=tmp_path / "v.npy", text="title"))
+    given = {"model": model, "input": tmp_path / "t.csv", "query": ("the film",), "vectors": tmp_path / "v.npy"}
+    with pytest.raises(ConfigError, match=r"made from the column 'title'; name it \(--text title\)"):
+        search(SearchRun(**given))
+    assert search(SearchRun(**given, text="title")).found[0].text == "the film"
+
+
+@pytest.mark.parametrize("name", ["t.csv", "q.csv"])
+def test_search_rejects_an_output_that_is_an_input(model, tmp_path, name):
+    for file in ("t.csv", "q.csv"):
+        (tmp_path / file).write_text("text\nthe film\n")
+    with pytest.raises(ConfigError, match=f"{name} is the input; choose another file"):
+        SearchRun(model=model, input=tmp_path / "t.csv", queries=tmp_path / "q.csv", output=tmp_path / name)

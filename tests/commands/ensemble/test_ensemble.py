@@ -332,3 +332,19 @@ def test_ensemble_rejects_invalid_outputs_and_data_before_predicting(classifiers
     empty = _jsonl(tmp_path / "empty.jsonl", [{"text": " "}])
     with pytest.raises(DataError, match="field 'text': has no words; remove the row"):
         run_ensemble([tagger], empty, out=tmp_path / "a.jsonl")
+
+
+def test_regressions_of_columns_with_other_names_are_one_task(tiny_tokenizer, tmp_path):
+    stars = ROWS["stars.tsv"](tmp_path / "stars.tsv")
+    one, other = (
+        save_member("stars.tsv", tiny_tokenizer, tmp_path / name, seed, labels=(name,))
+        for seed, name in enumerate(("score", "rating"))
+    )
+    assert len(run_ensemble([one, other], stars).members) == 2
+
+
+def test_ensemble_refuses_f1_of_labels_in_other_orders(tiny_tokenizer, opinions, tmp_path):
+    one = save_member("opinions.csv", tiny_tokenizer, tmp_path / "one", 0)
+    turned = save_member("opinions.csv", tiny_tokenizer, tmp_path / "turned", 0, labels=("good", "bad"))
+    with pytest.raises(ConfigError, match="f1 is that of the second label"):
+        run_ensemble([one, turned], opinions, metrics=("f1",))

@@ -168,3 +168,9 @@ def test_causal_scoring_of_a_model_without_causal_steps_is_refused(pairs, small_
 def test_suite_and_labelled_file_exclude_each_other(pairs, tmp_path, capsys):
     assert main(["evaluate", str(tmp_path), "--suite", str(pairs), "--data", "x.csv"]) == 2
     assert "give one of" in capsys.readouterr().err
+
+
+def test_causal_scoring_of_a_model_without_a_record_warns(pairs, small_config, tiny_tokenizer, tmp_path, caplog):
+    model = save_model(ForPretraining(small_config), tmp_path / "model", extra_files=tiny_tokenizer.files())
+    evaluate(EvaluateRun(model=str(model), suite=pairs, scoring="causal"))
+    assert "has no record of its pretraining" in caplog.text

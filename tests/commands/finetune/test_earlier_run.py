@@ -2,6 +2,7 @@
 
 import json
 import logging
+import shutil
 
 import pytest
 
@@ -189,3 +190,18 @@ def test_other_rows_of_an_unfinished_run_are_refused_in_words_and_may_be_permitt
     values["train"]["allow_config_changes"] = ["batches"]
     result = finetune(run(values), tmp_path / "run")
     assert finetune(run(values), tmp_path / "run").rows == result.rows
+
+
+def test_finished_run_from_another_model_of_the_same_name_is_refused(values, tiny_tokenizer, tmp_path):
+    values["model"] = str(save_pretrained(tiny_tokenizer, tmp_path / "encoder"))
+    assert finetune(run(values), tmp_path / "run").initial_weights
+    assert finetune(run(values), tmp_path / "run").steps == 1, "returned"
+    shutil.rmtree(tmp_path / "encoder")
+    assert finetune(run(values), tmp_path / "run").steps == 1, "returned, as there is nothing to compare"
+    save_pretrained(tiny_tokenizer, tmp_path / "encoder", intermediate_size=32)
+    with pytest.raises(CheckpointError, match=r"encoder: not the model that the finished run in .*run started from"):
+        finetune(run(values), tmp_path / "run")
+
+
+def test_random_weights_are_not_compared(values, tmp_path):
+    assert finetune(run(values, from_scratch=True), tmp_path / "run").initial_weights == ""

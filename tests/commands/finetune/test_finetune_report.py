@@ -181,3 +181,23 @@ def test_resuming_with_other_development_rows_is_refused(settings, tmp_path):
     dev.write_text(dev.read_text().replace("good", "bad"))
     with pytest.raises(CheckpointError, match="chosen on other development examples than those of"):
         finetune(wanted, tmp_path / "run")
+
+
+def test_held_out_questions_of_a_table_are_written_as_a_table(settings, tmp_path):
+    rows = [
+        {"question": "what?", "context": f"the {noun} was good", "answer": noun}
+        for noun in ("film", "actor", "music", "play", "story")
+    ]
+    settings["data"]["train"] = tmp_path / "questions.jsonl"
+    settings["data"]["train"].write_text("".join(json.dumps(row) + "\n" for row in rows))
+    result = run(settings, tmp_path / "run", max_length=32)
+    assert evaluate_labelled(result.model, tmp_path / "run" / "dev.jsonl").metrics == result.best["metrics"]
+
+
+def test_held_out_rows_with_a_carriage_return_are_written_as_json_lines(settings, tmp_path):
+    file = write_opinions(tmp_path / "opinions.tsv")
+    settings["data"]["train"] = file
+    file.write_text(file.read_text().replace("film", "film\rthat"), newline="")
+    result = run(settings, tmp_path / "run")
+    assert not (tmp_path / "run" / "dev.tsv").exists()
+    assert evaluate_labelled(result.model, tmp_path / "run" / "dev.jsonl").metrics == result.best["metrics"]

@@ -12,7 +12,8 @@ from litebert.commands.predict import predict_stream as stream
 from litebert.commands.predict.predict import predict
 from litebert.commands.predict.predict_settings import PredictRun
 from litebert.commands.predict.predict_stream import Window, WindowResults, write_predictions
-from litebert.errors import StoppedBySignalError
+from litebert.errors import ConfigError, StoppedBySignalError
+from litebert.files import locked
 from litebert.model.io.model_directory import save_model
 from litebert.model.models import ForSequenceClassification, ForTokenClassification
 from litebert.tasks.input_settings import InputSettings
@@ -234,3 +235,13 @@ def test_write_predictions_memory_does_not_grow_with_the_file(tmp_path):
     large, rows = peak_memory(12_000, tmp_path)
     assert rows == 12_000
     assert large < 1.1 * small
+
+
+def test_output_that_another_process_writes_is_refused(classifier, tmp_path):
+    table = tmp_path / "rows.csv"
+    table.write_text("text\nthe film\n")
+    lock = tmp_path / ".out.csv.lock"
+    with locked(lock, busy=ConfigError("busy")), pytest.raises(ConfigError, match="another process is writing"):
+        predict(PredictRun(model=str(classifier), input=table, output=tmp_path / "out.csv"))
+    predict(PredictRun(model=str(classifier), input=table, output=tmp_path / "out.csv"))
+    assert not lock.exists()

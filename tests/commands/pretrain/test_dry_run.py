@@ -6,9 +6,10 @@ import pytest
 import torch
 
 from litebert.cli.main import main
-from litebert.commands.pretrain.dry_run import dry_run
+from litebert.commands.pretrain.dry_run import dry_run, kinds_of_steps
 from litebert.commands.pretrain.pretrain import pretrain
 from litebert.commands.pretrain.pretrain_settings import load_pretrain_config
+from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.errors import CheckpointError, ConfigError, DataError, LitebertError
 from litebert.model.io.model_directory import save_model
 from litebert.model.models import ForPretraining
@@ -144,3 +145,8 @@ def test_dry_run_command_prints_json_and_writes_nothing(corpus_directory, tmp_pa
     values = json.loads(capsys.readouterr().out)
     assert values["disk_needed"] > 0
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(("fraction", "shares"), [(0, {0: 1}), (0.75, {0: 0.25, 1: 0.75}), (0.25, {0: 0.75, 3: 0.25})])
+def test_dry_run_profiles_a_step_of_each_kind(fraction, shares):
+    assert kinds_of_steps(SamplingSettings(causal_fraction=fraction)) == shares

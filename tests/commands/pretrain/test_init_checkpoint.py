@@ -165,3 +165,11 @@ def test_init_checkpoint_of_a_shallower_run_keeps_the_new_schedule(run, corpus_d
     assert f"| initialization | weights of {run} |" in card
     found, origin = load_model(result.model).state_dict(), load_model(run / "model").state_dict()
     assert all((found[name] - origin[name]).abs().max() < 1e-4 for name in found)
+
+
+def test_another_function_of_weights_of_the_same_shapes_is_a_warning(model, tokenizer, caplog):
+    source = str(model())
+    load_init_checkpoint(source, config(), tokenizer, seed=0)
+    assert "was trained with" not in caplog.text
+    load_init_checkpoint(source, config(layer_norm_eps=1e-6), tokenizer, seed=0)
+    assert "was trained with layer_norm_eps 1e-12; the model has 1e-06" in caplog.text

@@ -13,6 +13,7 @@ from litebert.cli.main import main
 from litebert.commands.pretrain.pretrain import pretrain
 from litebert.commands.pretrain.pretrain_result import PretrainResult
 from litebert.commands.pretrain.pretraining_objective import PretrainingObjective
+from litebert.commands.pretrain.validation import ValidationSet
 from litebert.commands.tokenizer import train as train_tokenizer
 from litebert.corpus.build.build_corpus import build_corpus
 from litebert.corpus.corpus_settings import CorpusSettings
@@ -361,3 +362,58 @@ def test_evaluate_every_may_change_unless_the_best_model_depends_on_it(corpus_di
             continue
         with pytest.raises(ConfigError, match=r"train.allow_config_changes=\[train.evaluate_every\]"):
             pretrain(changed, out)
+
+
+def test_finished_run_with_a_best_model_continues_with_it(corpus_directory, tmp_path):
+    """The best model is that of the finished run until a later one is better."""
+    given = ["metric_for_best_model=mlm_loss", "train.evaluate_every=1 steps"]
+    out = tmp_path / "run"
+    first = pretrain(plan(corpus_directory, "train.duration=2 steps", *given), out)
+    card = pretrain(plan(corpus_directory, "train.duration=2 steps", *given, "card.license=mit"), out)
+    assert card.end == first.end
+    assert "license: mit\n" in (card.model / "README.md").read_text()
+    # At a learning rate that changes no weight no later model is better.
+    more = ["train.learning_rate=1e-12", "train.allow_config_changes=[train.duration,train.learning_rate,card]"]
+    longer = pretrain(plan(corpus_directory, "train.duration=4 steps", *given, *more), out)
+    assert longer.steps == 4
+    assert longer.end == first.end
+    assert json.loads((longer.model / "evaluation.json").read_text())["step"] <= 2
+    assert not (out / "best").exists()
+
+
+def test_finished_run_without_checkpoints_does_not_begin_again(corpus_directory, tmp_path):
+    pretrain(plan(corpus_directory, "train.duration=2 steps"), tmp_path / "run")
+    shutil.rmtree(tmp_path / "run" / "checkpoints")
+    with pytest.raises(CheckpointError, match="its checkpoints are gone, so it cannot continue with other settings"):
+        pretrain(plan(corpus_directory, "train.duration=2 steps", "card.license=mit"), tmp_path / "run")
+
+
+def test_best_model_of_other_validation_examples_is_forgotten(corpus_directory, tmp_path, caplog):
+    given = ["metric_for_best_model=mlm_loss", "train.evaluate_every=1 steps", "train.duration=2 steps"]
+    out = tmp_path / "run"
+    pretrain(plan(corpus_directory, *given), out)
+    more = ["max_eval_examples=4", "train.allow_config_changes=[max_eval_examples]"]
+    again = pretrain(plan(corpus_directory, *given, *more), out)
+    assert "the validation examples are others now; the best model is chosen anew" in caplog.text
+    assert again.start is None, "its scores were of other examples"
+    assert not (out / "initial_scores.json").exists()
+
+
+def test_checkpoint_says_which_pairs_its_head_was_trained_on(corpus_directory, tmp_path):
+    for pairing in ("none", "nsp"):
+        out = tmp_path / pairing
+        pretrain(plan(corpus_directory, "train.duration=1 steps", f"sampling.pairing={pairing}"), out)
+        (checkpoint,) = (out / "checkpoints").glob("step-*")
+        assert json.loads((checkpoint / "config.json").read_text())["litebert"]["pairing"] == pairing
+
+
+def test_metric_of_pairs_that_no_validation_example_has_is_refused(corpus_directory, tmp_path, monkeypatch):
+    given = ["metric_for_best_model=sop_accuracy", "train.duration=1 steps"]
+    evaluate = ValidationSet.evaluate
+
+    def without_pairs(self, model):
+        return {name: value for name, value in evaluate(self, model).items() if not name.startswith("sop")}
+
+    monkeypatch.setattr(ValidationSet, "evaluate", without_pairs)
+    with pytest.raises(ConfigError, match=r"none of the validation examples of .* is a pair for SOP"):
+        pretrain(plan(corpus_directory, *given), tmp_path / "run")

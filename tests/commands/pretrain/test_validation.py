@@ -8,6 +8,7 @@ import torch
 from litebert.commands.pretrain.validation import ValidationSet
 from litebert.corpus.format.shards import Corpus
 from litebert.corpus.sampling.sampling_settings import Pairing, SamplingSettings
+from litebert.errors import DataError
 from litebert.model.config import ModelConfig
 from litebert.model.models import ForPretraining
 from litebert.training.distributed.context import DistributedContext
@@ -125,3 +126,14 @@ def test_validation_scores_next_tokens_of_a_run_with_causal_steps(validation_set
     assert 0 < values["clm_loss"] < 10
     assert "clm_loss" not in masked_only
     assert {name: values[name] for name in masked_only} == masked_only
+
+
+def test_more_processes_than_validation_examples_are_refused(validation_set):
+    with pytest.raises(DataError, match="less than one for each of 1000 processes; build the corpus with more"):
+        next(validation_set(size=1000).batches())
+
+
+def test_validation_without_masked_tokens_is_refused(validation_set, monkeypatch):
+    monkeypatch.setattr(ValidationSet, "_evaluate", lambda *arguments: {"mlm_count": 0})
+    with pytest.raises(DataError, match="no token of the validation split is masked"):
+        validation_set().evaluate(ForPretraining(CONFIG))

@@ -19,6 +19,10 @@ TAGS = st.lists(st.sampled_from(["O", "B-X", "I-X", "B-Y", "I-Y", "E-X", "S-Y"])
         ("B-X I-X E-X S-Y", {("X", 0, 3), ("Y", 3, 4)}),  # IOBES
         ("B-X E-X I-X", {("X", 0, 2), ("X", 2, 3)}),
         ("B-a-b I-a-b", {("a-b", 0, 2)}),
+        ("B-X I-X L-X U-Y U-Y", {("X", 0, 3), ("Y", 3, 4), ("Y", 4, 5)}),  # BILOU
+        ("DET NOUN NOUN O VERB", {("DET", 0, 1), ("NOUN", 1, 3), ("VERB", 4, 5)}),  # types only
+        ("-LRB- PRP$", {("-LRB-", 0, 1), ("PRP$", 1, 2)}),
+        ("B I O B", {("", 0, 2), ("", 3, 4)}),  # one type without a name
         ("O O", set()),
         ("", set()),
     ],

@@ -1,5 +1,6 @@
 """Metrics by their definitions."""
 
+import functools
 import sys
 
 import numpy as np
@@ -254,3 +255,9 @@ def test_own_metric_with_the_name_of_another_metric_is_refused(own_metrics):
 
 def test_micro_f1_without_any_label_is_zero():
     assert measure(["micro_f1"], np.zeros((3, 2), int), np.zeros((3, 2), int)) == {"micro_f1": 0.0}
+
+
+@pytest.mark.parametrize("measure", [lambda predictions, labels: 1.0, functools.partial(max, 1)])
+def test_metric_without_a_name_is_refused(measure):
+    with pytest.raises(ConfigError, match="has no name of its own; define a function with `def`"):
+        metrics.register_metric(measure)

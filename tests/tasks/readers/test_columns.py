@@ -11,8 +11,8 @@ from litebert.errors import CheckpointError, ConfigError, DataError
 from litebert.files import TASK
 from litebert.tasks.labelled_data import Task
 from litebert.tasks.read_labelled import validate_columns_apply
-from litebert.tasks.readers.columns import Columns, SavedTask, resolve_columns
-from litebert.tasks.readers.tables import Row, Table
+from litebert.tasks.readers.columns import Columns, SavedTask, group_and_slice, resolve_columns
+from litebert.tasks.readers.tables import Row, Table, read_table
 
 SINGLE = SavedTask(task_type="classification", text="review", text_pair=None, label="stars")
 PAIR = SavedTask(task_type="classification", text="premise", text_pair="hypothesis", label="label")
@@ -101,3 +101,17 @@ def test_resolve_columns_warns_of_pairs_for_a_model_of_single_texts(tmp_path, ca
     found = resolve_columns(Columns(text_pair="b"), SINGLE, table(tmp_path, "review", "b"))
     assert found.text_pair == "b"
     assert "the model was trained on single texts and is given pairs" in caplog.text
+
+
+def test_empty_groups_and_slices_are_none(tmp_path):
+    (tmp_path / "t.csv").write_text("text,who,year\na,,1999\nb,me,\n")
+    table = read_table(tmp_path / "t.csv")
+    assert group_and_slice(table, Columns(group="who", slice="year")) == ([None, "me"], ["1999", None])
+
+
+def test_options_of_training_are_remembered_where_the_table_has_them(tmp_path):
+    saved = SavedTask(task_type="multiple_choice", text="text", label="label", options=("first", "second"))
+    (tmp_path / "t.csv").write_text("text,first,second\na,b,c\n")
+    (tmp_path / "u.csv").write_text("text,option1,option2\na,b,c\n")
+    assert resolve_columns(Columns(), saved, read_table(tmp_path / "t.csv")).options == ("first", "second")
+    assert resolve_columns(Columns(), saved, read_table(tmp_path / "u.csv")).options == ()

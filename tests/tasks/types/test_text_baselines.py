@@ -80,3 +80,10 @@ def test_linear_baseline_without_scikit_learn_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "sklearn.feature_extraction.text", None)
     with pytest.raises(MissingExtraError, match=r"litebert\[eval\]"):
         scores(data_of("classification", [1, 0], ("bad", "good")))
+
+
+def test_linear_baseline_of_texts_without_words_reads_their_characters():
+    texts = {0: "!!!", 1: "..."}
+    rows = tuple(Example(text=texts[target], target=target) for target in (0, 1) * 4)
+    data = LabelledData(Path("t.csv"), "classification", rows, ("a", "b"), "")
+    assert scores(data, ("accuracy",))[1]["accuracy"] == 1.0

@@ -7,7 +7,7 @@ from statistics import fmean
 
 from litebert.commands.compare.compare_settings import CompareRun
 from litebert.commands.ensemble.examples import Examples, examples_of_benchmark, examples_of_file, source_of
-from litebert.commands.ensemble.members import Member, members_at, predict_members
+from litebert.commands.ensemble.members import Member, members_at, predict_members, validate_label_order
 from litebert.commands.result import Result
 from litebert.errors import ConfigError
 from litebert.settings import InferencePrecision
@@ -56,8 +56,7 @@ def compare(run: CompareRun) -> CompareResult:
     given = _examples(run, models[0])
     if given.task is None:
         raise ConfigError(f"{given.data.path}: has no labels, so there is nothing to score; give labelled examples")
-    if "f1" in given.task.metrics and len({member.spec.labels for member in members.values()}) > 1:
-        raise ConfigError("metrics: f1 is that of the second label, and the models have their labels in other orders")
+    validate_label_order(tuple(members.values()), given.task)
     return difference_between(models, baseline, given.data, given.task, precision=run.precision)
 
 

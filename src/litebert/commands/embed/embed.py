@@ -23,7 +23,7 @@ from litebert.files import sha256
 from litebert.inference.embeddings.embedder import Embedder
 from litebert.inference.predictor import Predictor
 from litebert.model.io.hub import model_directory
-from litebert.tasks.output_formats import OutputFormat, RowFormat, validate_suffix
+from litebert.tasks.output_formats import OutputFormat, RowFormat, validate_not_input, validate_suffix
 from litebert.tasks.readers.columns import Columns
 from litebert.tasks.readers.tables import Table
 
@@ -62,6 +62,8 @@ def _embed_files(run: EmbedRun) -> FilesWritten:
     suffix = run.files.output_suffix or ".npy"
     tasks = file_tasks(run.input, run.output, lambda path: f"{path.stem}{suffix}")
     validate_suffix(tasks[0].output, VECTOR_SUFFIXES)
+    for task in tasks:
+        validate_not_input(task.output, task.source)
     job = FileJob(run=run, load=_load, work=_embed_file, digest=fingerprint)
     return write_files(tasks, job, run.output, run.files)
 
@@ -96,7 +98,9 @@ def fingerprint(run: EmbedRun) -> str:
 def vector_spec(run: EmbedRun) -> VectorSpec:
     """What the vectors of a run depend on."""
     digest = model_digest(Path(run.model))
-    return VectorSpec(fingerprint=fingerprint(run), model=digest, texts=sha256(run.input), embedding=run.embedding)
+    return VectorSpec(
+        fingerprint=fingerprint(run), model=digest, texts=sha256(run.input), text=run.text, embedding=run.embedding
+    )
 
 
 def model_digest(model: Path) -> str:

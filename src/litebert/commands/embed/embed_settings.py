@@ -9,7 +9,7 @@ from litebert.commands.many_files.file_workers import FileWorkers, is_pattern, v
 from litebert.inference.embeddings.embedding_settings import DEFAULT_EMBEDDING, EmbeddingSettings
 from litebert.settings import MAX_THREADS, InferencePrecision, Settings
 from litebert.tasks.output_formats import SUFFIXES as TABLE_SUFFIXES
-from litebert.tasks.output_formats import validate_suffix
+from litebert.tasks.output_formats import validate_not_input, validate_suffix
 
 VECTOR_SUFFIXES: Final = (".npy", ".jsonl", ".parquet")
 
@@ -39,8 +39,7 @@ class EmbedRun(Settings):
             return self
         validate_one_file(self.files)
         validate_suffix(self.output, VECTOR_SUFFIXES)
-        if self.output.resolve() == self.input.resolve():
-            raise ValueError(f"output: {self.output} is the input; choose another file")
+        validate_not_input(self.output, self.input)
         return self
 
 
@@ -77,4 +76,5 @@ class SearchRun(Settings):
             raise ValueError("give either --query (texts) or --queries (a file)")
         if self.output is not None:
             validate_suffix(self.output, TABLE_SUFFIXES)
+            validate_not_input(self.output, self.input, *([self.queries] if self.queries else []))
         return self

@@ -22,6 +22,7 @@ from litebert.inference.embeddings.exact_search import ROWS_PER_BLOCK, Hit, exac
 from litebert.inference.predictor import Predictor
 from litebert.model.io.hub import model_directory
 from litebert.tasks.output_formats import TableFormat
+from litebert.tasks.readers.columns import Columns
 
 SHOWN_CHARACTERS = 100
 
@@ -104,6 +105,9 @@ def _settings_of(run: SearchRun, vectors: Path, model: Path) -> EmbeddingSetting
         raise ConfigError(f"vectors: {vectors} was made with another model than {model}; embed the texts with it")
     if spec.texts != sha256(run.input):
         raise DataError(f"{vectors}: was made from other texts than {run.input} has now; embed them again")
+    if Columns(text=spec.text).text_name != Columns(text=run.text).text_name:
+        column = Columns(text=spec.text).text_name
+        raise ConfigError(f"vectors: {vectors} was made from the column {column!r}; name it (--text {column})")
     if run.embedding.to_dict() not in (DEFAULT_EMBEDDING.to_dict(), spec.embedding.to_dict()):
         raise ConfigError(f"vectors: {vectors} was made with other settings; leave out --pooling, --dimensions, …")
     return spec.embedding

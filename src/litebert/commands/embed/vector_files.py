@@ -32,6 +32,8 @@ class VectorSpec(Settings):
     """Digest of the model's files."""
     texts: str
     """SHA-256 of the file of the texts."""
+    text: str | None = None
+    """Column of the texts; null: `text`, or a file of lines."""
     embedding: EmbeddingSettings
 
     @classmethod

@@ -14,6 +14,7 @@ from litebert.commands.ensemble.members import (
     ensemble_results,
     members_at,
     predict_members,
+    validate_label_order,
 )
 from litebert.commands.predict.benchmark_predictions import (
     submission_text,
@@ -112,7 +113,9 @@ def ensemble(run: EnsembleRun) -> EnsembleResult:
     if run.out is not None:
         source.validate_output(run.out)
     if _has_labels(members[0], source):
-        return _in_memory(run, members, examples_of_file(members[0], source, metrics=run.metrics))
+        examples = examples_of_file(members[0], source, metrics=run.metrics)
+        validate_label_order(members, examples.task)
+        return _in_memory(run, members, examples)
     return _streamed(run, members, source)
 
 

@@ -100,12 +100,20 @@ def members_at(sources: Sequence[str]) -> list[Member]:
     members = [Member.at(source) for source in sorted(sources, key=Path)]
     first = members[0]
     for member in members[1:]:
-        if member.task_type is not first.task_type or set(member.spec.labels) != set(first.spec.labels):
+        # The output of a regression is named by the column of its scores, which tells no tasks apart.
+        same_labels = not first.task_type.has_labels or set(member.spec.labels) == set(first.spec.labels)
+        if member.task_type is not first.task_type or not same_labels:
             raise ConfigError(
                 f"{member.path}: its task is {member.describe()}, that of {first.path} is {first.describe()}; give "
                 "models for the same task"
             )
     return members
+
+
+def validate_label_order(members: Sequence[Member], task: Task | None) -> None:
+    """Raise ConfigError where F1, which is that of the second label, is asked of models with labels in other orders."""
+    if task and "f1" in task.metrics and len({member.spec.labels for member in members}) > 1:
+        raise ConfigError("metrics: f1 is that of the second label, and the models have their labels in other orders")
 
 
 def predict_members(

@@ -85,7 +85,7 @@ def evaluate_benchmark(
     """
     benchmark, pipeline = benchmark_task(name), load_pipeline(model, precision)
     # F1 is that of the second label, so its position matters.
-    ordered = "f1" in benchmark.metrics
+    ordered = "f1" in (metrics or benchmark.metrics)
     validate_benchmark_model(name, pipeline.task_type.name, pipeline.labels, model=model, ordered=ordered)
     labels = pipeline.labels if benchmark.labels else None
     splits = tuple(files or ()) or available_splits(name, directory, start="dev")

@@ -34,6 +34,12 @@ def evaluate_suite(run: EvaluateRun, model: Path, suite: Path) -> MinimalPairSco
             f"scoring: {model} was pretrained without causal steps, so it cannot predict next tokens; leave out "
             "--scoring, or pretrain with sampling.causal_fraction"
         )
+    if run.scoring == "causal" and trained is None:
+        logger.warning(
+            "%s: has no record of its pretraining; if it was trained on masked tokens only, its scores of next tokens "
+            "mean nothing",
+            model,
+        )
     if run.scoring != "causal" and trained and trained["sampling"].get("causal_fraction"):
         logger.info("%s: was pretrained on next tokens too; --scoring causal scores by them, faster", model)
     counts = None if run.corpus is None else token_counts(open_matching_corpus(run.corpus, "train", model=model))

@@ -6,9 +6,11 @@ from pathlib import Path
 from litebert.commands.finetune.finetune_result import FinetuneResult
 from litebert.commands.finetune.finetune_settings import BenchmarkFiles, FinetuneRun, LabelledFiles
 from litebert.commands.finetune.setup import read_examples
+from litebert.commands.fingerprint import fingerprint_of
 from litebert.commands.run_directory import RunDirectory
 from litebert.errors import CheckpointError, ConfigError, DataError, LitebertError
 from litebert.hub_datasets import is_dataset_name, load_split
+from litebert.model.io.hub import resolve_model_directory
 from litebert.settings import read_yaml
 from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
 
@@ -47,6 +49,23 @@ def validate_same_rows(run: FinetuneRun, result: FinetuneResult, out: Path) -> N
                 f"{rows.path}: its rows are not those that the finished run in {out} was {use}; restore the file, or "
                 "choose another --out"
             )
+
+
+def weights_fingerprint(run: FinetuneRun) -> str:
+    """Fingerprint of the model directory to start from; empty for random weights and for a model of the hub."""
+    if run.from_scratch or not Path(run.model).is_dir():
+        return ""
+    return fingerprint_of([], [resolve_model_directory(run.model)], {})
+
+
+def validate_same_weights(run: FinetuneRun, result: FinetuneResult, out: Path) -> None:
+    """Raise CheckpointError if the model to start from is not that of the finished run in `out`, if it still exists."""
+    found = weights_fingerprint(run)
+    if found and result.initial_weights and found != result.initial_weights:
+        raise CheckpointError(
+            f"{run.model}: not the model that the finished run in {out} started from, though its name is the same; "
+            "choose another --out, or remove that run"
+        )
 
 
 def require_files(data: LabelledFiles | BenchmarkFiles) -> None:

@@ -11,7 +11,12 @@ from litebert.analysis.curves import read_curves
 from litebert.commands.best_model import EVALUATION, BestModel, Record, evaluation_file
 from litebert.commands.compute import warn_slow_bf16, with_measured_precision, with_saved_precision
 from litebert.commands.finetune.comparison import Outcome, Scores, baseline_scores, remarks
-from litebert.commands.finetune.earlier_run import open_directory, validate_same_rows
+from litebert.commands.finetune.earlier_run import (
+    open_directory,
+    validate_same_rows,
+    validate_same_weights,
+    weights_fingerprint,
+)
 from litebert.commands.finetune.finetune_result import FinetuneResult, finetune_card, provenance
 from litebert.commands.finetune.finetune_settings import FinetuneRun
 from litebert.commands.finetune.fit_heads import fit_heads
@@ -53,7 +58,8 @@ logger = logging.getLogger(__name__)
 def finetune(run: FinetuneRun, out: Path, *, callbacks: Sequence[Callback] = ()) -> FinetuneResult:
     """Train on `run.data` and save the best model in `out`.
 
-    An unfinished run in `out` is resumed; the result of a finished one is returned, unless its rows have changed.
+    An unfinished run in `out` is resumed; the result of a finished one is returned, unless its rows or the
+    model that it started from have changed.
     """
     if resolve_model_directory(run.model).resolve() in (out.resolve(), RunDirectory(out).model.resolve()):
         raise ConfigError(f"out: {out} is the run of the model to start from; choose another --out")
@@ -62,6 +68,7 @@ def finetune(run: FinetuneRun, out: Path, *, callbacks: Sequence[Callback] = ())
         directory = world.on_rank_zero(lambda: open_directory(run, out))
         if done := directory.result(FinetuneResult):
             world.on_rank_zero(lambda: validate_same_rows(run, done, out))
+            world.on_rank_zero(lambda: validate_same_weights(run, done, out))
             logger.info("%s: this run is finished; its result is returned", out)
             return done
         return _train(run, directory, world, callbacks)
@@ -200,6 +207,7 @@ def _finish(
         baselines=baselines,
         remarks=remarks(run, data, outcome),
         rows=data.fingerprints,
+        initial_weights=weights_fingerprint(run),
     )
     write_text(directory.model / README, finetune_card(run, data, result, pipeline.model))
     directory.finish(result)

@@ -206,7 +206,8 @@ def _source(run: FinetuneRun) -> Path | None:
 
 def _validate_head(source: Path, spec: ModelSpec, task: Task) -> None:
     model, names = get_task_type(task.task_type).model, output_names(task)
-    if spec.model != model or spec.labels != names:
+    # The output of a regression is named by the column of its scores, which may have another name here.
+    if spec.model != model or (spec.labels != names and (task.labels or len(spec.labels) != len(names))):
         found = f"a {spec.model}" + (f" for {', '.join(spec.labels)}" if spec.labels else "")
         expected = f"a {model}" + (f" for {', '.join(names)}" if names else "")
         raise ConfigError(f"keep_head: {source} is {found}, but the data need {expected}; set keep_head=false")
@@ -279,24 +280,30 @@ def _lengths(examples: Sequence[Any], pipeline: Pipeline) -> np.ndarray:
 def write_dev_rows(directory: Path, train: LabelledData, dev: LabelledData) -> None:
     """Write `dev.csv` (.tsv, .jsonl, …), which `evaluate` reads, and `rows.json`, unless they exist.
 
-    `rows.json` has the line of each training and development row in the training file; its id where rows have no line.
+    The file is `dev.jsonl` for a data set of the hub, and for a .tsv file whose rows .tsv cannot hold. `rows.json` has
+    the line of each training and development row in the training file; its id where rows have no line.
     """
-    source = dev.path
-    suffix = ".jsonl" if is_dataset_name(source) else source.suffix
     if (directory / ROWS).exists():
         return
-    write_text(directory / f"dev{suffix}", _dev_text(dev, directory / f"dev{suffix}"))
+    suffix, text = _dev_text(dev)
+    write_text(directory / f"dev{suffix}", text)
     parts = {"train": _row_names(train), "dev": _row_names(dev)}
-    write_json(directory / ROWS, {"file": str(source), **parts})
+    write_json(directory / ROWS, {"file": str(dev.path), **parts})
 
 
-def _dev_text(dev: LabelledData, output: Path) -> str:
+def _dev_text(dev: LabelledData) -> tuple[str, str]:
+    """The ending and the text of the file."""
     source = dev.path
     if formats := types_with_format(source):
         assert formats[0].reader.file_format is not None
-        return formats[0].reader.file_format.part(source, dev)
-    dev_lines = set(dev.lines or ())
-    return TableFormat(output).lines([row.values for row in read_any_table(source).rows if row.line in dev_lines])
+        return source.suffix, formats[0].reader.file_format.part(source, dev)
+    assert dev.lines is not None, "tables have lines"
+    dev_lines = set(dev.lines)
+    rows = [row.values for row in read_any_table(source).rows if row.line in dev_lines]
+    # A carriage return inside a field is read, but other programs take it for the end of the line.
+    has_returns = any("\r" in value for row in rows for value in row.values() if isinstance(value, str))
+    suffix = ".jsonl" if is_dataset_name(source) or (source.suffix == ".tsv" and has_returns) else source.suffix
+    return suffix, TableFormat(Path(f"dev{suffix}")).lines(rows)
 
 
 def _row_names(data: LabelledData) -> list[Any]:

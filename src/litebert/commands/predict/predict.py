@@ -87,6 +87,8 @@ def _predict_files(run: PredictRun) -> FilesWritten:
     tasks = file_tasks(run.input, run.output, lambda path: _output_name(path, run.files.output_suffix))
     for task in tasks:
         _texts_of(run.model_copy(update={"input": task.source})).validate_output(task.output)
+    # The workers and a resumed command compute in one precision, whatever each of them would measure.
+    run = run.model_copy(update={"precision": _load(run).precision}) if run.precision == "auto" else run
     job = FileJob(run=run, load=_load, work=_predict_file, digest=_digest)
     return write_files(tasks, job, run.output, run.files)
 
@@ -148,7 +150,7 @@ def _predict_file(run: PredictRun, predictor: Predictor) -> PredictResult:
         run.output,
         lambda examples: _results(predictor, examples, run.input, run.top_k or DEFAULT_TOP_K),
         models=[model],
-        settings=_settings(run),
+        settings=_settings(run.model_copy(update={"precision": predictor.precision})),
     )
     _warn_truncated(run, predictor, written.counts, rows=written.rows)
     return PredictResult(run.output, predictor.task, written.rows, written.counts, predictor.threshold)

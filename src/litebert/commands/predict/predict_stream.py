@@ -10,6 +10,7 @@ import os
 import signal
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -17,9 +18,9 @@ from typing import Any, Final, Self
 
 from litebert.commands.fingerprint import fingerprint_of
 from litebert.errors import ConfigError, DataError, StoppedBySignalError
-from litebert.files import fsync, translate_os_errors, write_json
+from litebert.files import fsync, locked, translate_os_errors, write_json
 from litebert.tasks.encoded import NoTokensError
-from litebert.tasks.output_formats import OutputFormat, RowFormat
+from litebert.tasks.output_formats import OutputFormat, RowFormat, validate_not_input
 from litebert.tasks.read_labelled import types_with_format
 from litebert.tasks.readers.columns import Columns, SavedTask, resolve_columns
 from litebert.tasks.readers.tables import Row, Table, iter_lines, iter_tables
@@ -85,13 +86,12 @@ def write_predictions(
     `windows` gives those after a number of rows; `fingerprint` changes with everything the predictions depend on.
     """
     partial, state_file = (output.with_name(f".{output.name}.{ending}") for ending in ("partial", "state.json"))
-    state = _read_state(state_file, partial, fingerprint)
-    if state:
-        output_format.state.update(state["format"])
-        logger.info("%s: resuming after %d rows", output, state["rows"])
-    rows, counts = (state["rows"], Counter(state["counts"])) if state else (0, Counter[str]())
-    with translate_os_errors(output):
-        output.parent.mkdir(parents=True, exist_ok=True)
+    with _locked(output), translate_os_errors(output):
+        state = _read_state(state_file, partial, fingerprint)
+        if state:
+            output_format.state.update(state["format"])
+            logger.info("%s: resuming after %d rows", output, state["rows"])
+        rows, counts = (state["rows"], Counter(state["counts"])) if state else (0, Counter[str]())
         try:
             with partial.open("r+b" if state else "wb") as file:
                 file.seek(state["bytes"] if state else 0)
@@ -124,6 +124,18 @@ def write_predictions(
         fsync(output.parent)
         state_file.unlink(missing_ok=True)
     return Written(rows, dict(counts))
+
+
+@contextmanager
+def _locked(output: Path) -> Iterator[None]:
+    """Keep other processes from writing the same output; the lock file is removed at the end."""
+    lock = output.with_name(f".{output.name}.lock")
+    busy = ConfigError(f"output: another process is writing {output}; wait for it, or choose another file")
+    with locked(lock, busy=busy):
+        try:
+            yield
+        finally:
+            lock.unlink(missing_ok=True)
 
 
 def _read_state(state_file: Path, partial: Path, fingerprint: str) -> dict[str, Any] | None:
@@ -235,8 +247,7 @@ class InputFile:
 
     def output_format(self, output: Path) -> OutputFormat:
         """How predictions are written to the file `output`; ConfigError if it has a wrong ending or is the input."""
-        if output.resolve() == self.path.resolve():
-            raise ConfigError(f"output: {output} is the input; choose another file")
+        validate_not_input(output, self.path)
         if self.file_format is not None and self.file_format.output_format is not None:
             return self.file_format.output_format(self.path, output)
         return RowFormat(self.path, output)

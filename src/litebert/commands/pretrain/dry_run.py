@@ -1,7 +1,8 @@
-"""A dry run: one step of a pretraining run, and from it the memory, time and disk that the whole run needs."""
+"""A dry run: one step of each kind of a pretraining run, and from them the memory, time and disk of the whole run."""
 
 import logging
 from dataclasses import asdict, dataclass, replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from litebert.commands.pretrain.pretrain_start import PretrainStart
 from litebert.commands.pretrain.pretraining_objective import PretrainingObjective
 from litebert.commands.result import Result
 from litebert.commands.run_directory import RunDirectory
-from litebert.corpus.sampling.sampling_settings import LinearSchedule
+from litebert.corpus.sampling.sampling_settings import LinearSchedule, SamplingSettings
 from litebert.files import free_space, readable_bytes
 from litebert.logs import readable_seconds
 from litebert.model.model_stats import Memory, memory, parameter_counts
@@ -148,6 +149,7 @@ def _largest_fitting(
                 batches=start.batches(world),
                 settings=run.train,
                 world=world,
+                shares=kinds_of_steps(run.sampling),
             )
     except OutOfMemoryError as error:
         # With several processes, those that had enough memory would wait for those that start again.
@@ -157,6 +159,20 @@ def _largest_fitting(
         smaller = replace(start, run=run.replace(microbatch_size=run.microbatch_size // 2))
         return _largest_fitting(smaller, directory, world)
     return start, profile, peak.bytes
+
+
+def kinds_of_steps(sampling: SamplingSettings) -> dict[int, float]:
+    """The first masked and the first causal step, and the share of each kind in the run.
+
+    A causal step predicts every token, so it needs more memory and time.
+    """
+    causal = sampling.causal_fraction
+    shares = {False: 1 - causal, True: causal}
+    return {
+        next(step for step in count() if sampling.is_causal(step) is kind): share
+        for kind, share in shares.items()
+        if share
+    }
 
 
 def _length(schedule: RunSchedule, profile: StepProfile) -> tuple[int, float]:

@@ -1,6 +1,7 @@
 """Pretraining from start to finish: from a corpus directory to a run directory with a model."""
 
 import logging
+import shutil
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -8,8 +9,9 @@ from pathlib import Path
 
 from torch import nn
 
-from litebert.commands.best_model import BestModel, evaluation_file
+from litebert.commands.best_model import EVALUATION, BestModel, evaluation_file
 from litebert.commands.compute import warn_slow_bf16, with_measured_precision, with_saved_precision
+from litebert.commands.fingerprint import fingerprint_of
 from litebert.commands.pretrain.pretrain_result import PretrainResult, export, full_model, model_files, provenance
 from litebert.commands.pretrain.pretrain_settings import PretrainRun
 from litebert.commands.pretrain.pretrain_start import PretrainStart
@@ -18,6 +20,7 @@ from litebert.commands.pretrain.validation import ValidationScores, ValidationSe
 from litebert.commands.run_directory import RunDirectory
 from litebert.corpus.statistics.token_frequency import unigram_entropy
 from litebert.errors import CheckpointError
+from litebert.files import atomic_directory
 from litebert.model.io.model_directory import config_contents, load_model, save_model
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.training.callbacks.callback import Callback
@@ -28,6 +31,9 @@ from litebert.training.distributed.context import DistributedContext, distribute
 from litebert.training.trainer import RunInfo, Trainer
 
 logger = logging.getLogger(__name__)
+
+_DRAWN_BY = ("sampling", "max_eval_examples", "eval_pair_objectives")
+"""Settings that decide which validation examples there are, besides the corpus."""
 
 
 def pretrain(run: PretrainRun, out: Path, *, callbacks: Sequence[Callback] = ()) -> PretrainResult:
@@ -58,8 +64,8 @@ def _train(
     if run.max_eval_examples:
         drawn = (run.corpus, run.sampling, run.max_eval_examples)
         validation = ValidationSet(*drawn, run.train.precision, world, run.eval_pair_objectives)
-    best = _best_model(run, validation, directory, tokenizer) if validation else None
-    initial_scores = _initial_scores(directory, model, validation) if validation else None
+    initial_scores = _initial_scores(run, directory, model, validation) if validation else None
+    best = _best_model(start, validation, directory, initial_scores) if validation else None
     trainer = Trainer(
         model,
         objective=PretrainingObjective(run.sampling.pairing),
@@ -93,9 +99,10 @@ def _train(
     trainer.validate_checkpoint()
     # Everything that the settings name has been opened and validated; nothing was written until here.
     world.on_rank_zero(lambda: _begin(directory, run, initial_scores))
-    trained = trainer.fit(on_locked=lambda: directory.continue_with(run, command="pretrain"))
+    trained = trainer.fit(on_locked=lambda: _continue(directory, run))
     last = full_model(model, run)
-    exported = load_model(directory.best) if run.metric_for_best_model else last
+    # Without an evaluation after a step, as in a run that was shortened to its checkpoint, the last model is the best.
+    exported = load_model(directory.best) if run.metric_for_best_model and directory.best.exists() else last
     scores = validation.score(exported.to(world.device)) if validation else None
     result = PretrainResult(
         model=directory.model,
@@ -114,12 +121,16 @@ def _train(
 
 
 def _best_model(
-    run: PretrainRun, validation: ValidationSet, directory: RunDirectory, tokenizer: Tokenizer
+    start: PretrainStart, validation: ValidationSet, directory: RunDirectory, initial_scores: ValidationScores | None
 ) -> BestModel | None:
     """Saves the best model, if the settings select one."""
+    run = start.run
     if run.metric_for_best_model is None:
         return None
     validation.validate_metric(run.metric_for_best_model)
+    if initial_scores:
+        validation.validate_scored(run.metric_for_best_model, initial_scores)
+    validation.world.on_rank_zero(lambda: _restore_best(directory))
     return BestModel(
         lambda model: {"metrics": dict(validation.evaluate(model))},
         metric=run.metric_for_best_model,
@@ -127,10 +138,23 @@ def _best_model(
         directory=directory.best,
         world=validation.world,
         save=lambda model, record: save_model(
-            model, directory.best, extra_files={**model_files(run, tokenizer), **evaluation_file(record)}
+            model, directory.best, extra_files={**model_files(run, start.tokenizer), **evaluation_file(record)}
         ),
         gather=lambda model: full_model(model, run),
+        measured_on=_examples_of(run, start.corpus.fingerprint),
     )
+
+
+def _examples_of(run: PretrainRun, corpus: str) -> str:
+    """Digest of what decides the validation examples."""
+    return fingerprint_of([], [], {"corpus": corpus, **{name: getattr(run, name) for name in _DRAWN_BY}})
+
+
+def _restore_best(directory: RunDirectory) -> None:
+    """The best model of a finished run that continues is its exported one."""
+    if not directory.best.exists() and (directory.model / EVALUATION).is_file():
+        with atomic_directory(directory.best) as temporary:
+            shutil.copytree(directory.model, temporary, dirs_exist_ok=True)
 
 
 def _milestones(run: PretrainRun, directory: RunDirectory, tokenizer: Tokenizer) -> Milestones:
@@ -141,13 +165,35 @@ def _milestones(run: PretrainRun, directory: RunDirectory, tokenizer: Tokenizer)
     )
 
 
-def _initial_scores(directory: RunDirectory, model: nn.Module, validation: ValidationSet) -> ValidationScores:
-    """Scores before the first step; a resumed run reads them from its directory."""
+def _initial_scores(
+    run: PretrainRun, directory: RunDirectory, model: nn.Module, validation: ValidationSet
+) -> ValidationScores | None:
+    """Scores before the first step; a resumed run reads them from its directory, unless they are of other examples."""
     file = directory.initial_scores
-    if saved := validation.world.on_rank_zero(lambda: ValidationScores.read(file) if file.exists() else None):
-        return saved
+
+    def saved() -> tuple[bool, ValidationScores | None]:
+        same = _same_examples(directory, run) and file.exists()
+        return directory.has_checkpoint, ValidationScores.read(file) if same else None
+
+    is_resumed, scores = validation.world.on_rank_zero(saved)
+    if is_resumed or scores:
+        return scores
     logger.info("validation before the first step, on at most %s examples", f"{validation.max_eval_examples:,}")
     return validation.score(model)
+
+
+def _same_examples(directory: RunDirectory, run: PretrainRun) -> bool:
+    """Whether the run in the directory, if there is one, is evaluated on the same examples."""
+    if not directory.settings_file.exists():
+        return True
+    before, now = directory.saved_settings(PretrainRun), run.to_dict()
+    return all(before.get(name, now[name]) == now[name] for name in ("corpus", *_DRAWN_BY))
+
+
+def _continue(directory: RunDirectory, run: PretrainRun) -> None:
+    if not _same_examples(directory, run):
+        directory.initial_scores.unlink(missing_ok=True)
+    directory.continue_with(run, command="pretrain")
 
 
 def _begin(directory: RunDirectory, run: PretrainRun, initial_scores: ValidationScores | None) -> None:

@@ -10,6 +10,7 @@ from torch import nn
 
 from litebert.analysis.curve_page import write_curve_page
 from litebert.analysis.curves import read_curves
+from litebert.commands.best_model import EVALUATION
 from litebert.commands.model_card import model_card
 from litebert.commands.pretrain.pretrain_settings import PretrainRun
 from litebert.commands.pretrain.validation import PAIR_NAMES, ValidationScores
@@ -71,12 +72,14 @@ def export(
 ) -> None:
     """Write the model directories, the curves, and last `result.json`, which marks the run as finished.
 
-    `model/` holds `exported`; where that is the best model, `last/` holds the last one.
+    `model/` holds `exported`; where that is the best model, it has its evaluation, and `last/` holds the last one.
     """
     evaluations = read_curves(directory.metrics)["evaluation/mlm_accuracy"].steps if run.metric_for_best_model else ()
     card = _card(result, run, exported, evaluations=len(evaluations))
     files = model_files(run, tokenizer)
-    save_model(exported, directory.model, extra_files={**files, README: card.encode()})
+    chosen = directory.best / EVALUATION
+    kept = {EVALUATION: chosen.read_bytes()} if run.metric_for_best_model and chosen.is_file() else {}
+    save_model(exported, directory.model, extra_files={**files, **kept, README: card.encode()})
     if run.metric_for_best_model:
         save_model(last, directory.last, extra_files=files)
     try:

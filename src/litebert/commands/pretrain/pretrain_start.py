@@ -43,6 +43,9 @@ from litebert.training.distributed.context import DistributedContext
 OPTIONAL_PREFIXES = ("encoder.pooler.", "mlm.", "sentence_pair.")
 """Tensors that a checkpoint may lack: those on the hub have no sentence-pair head, fine-tuned models no MLM head."""
 
+_FUNCTION_FIELDS = ("hidden_act", "layer_norm_eps", "rope_theta")
+"""Fields of the config that change what weights of equal shapes compute."""
+
 logger = logging.getLogger(__name__)
 MIN_NSP_NEGATIVES = 0.4
 """A warning is logged for a smaller expected share of negative NSP pairs; with many documents it is 0.5."""
@@ -75,6 +78,10 @@ def load_init_checkpoint(source: str, config: ModelConfig, tokenizer: Tokenizer,
     except CheckpointError as error:
         raise CheckpointError(f"init_checkpoint: {error}") from error
     _validate_vocabulary(source, weights, tokenizer)
+    for name in _FUNCTION_FIELDS:
+        before, after = getattr(weights.config, name), getattr(config, name)
+        if before != after:
+            logger.warning("%s: was trained with %s %s; the model has %s", source, name, before, after)
     try:
         tensors = remap_weights(weights.tensors, source=weights.config, target=config, seed=seed)
     except ConfigError as error:
@@ -163,8 +170,10 @@ class PretrainStart:
     def _initial_model(self, directory: RunDirectory, world: DistributedContext) -> ForPretraining:
         run = self.run
         if run.init_checkpoint is not None and not directory.has_checkpoint:
-            return load_init_checkpoint(run.init_checkpoint, run.model, self.tokenizer, seed=run.seed)
-        model = ForPretraining(run.model, seed=run.seed)
+            model = load_init_checkpoint(run.init_checkpoint, run.model, self.tokenizer, seed=run.seed)
+            model.pairing = run.sampling.pairing  # not that of the source: its checkpoints say how they were trained
+            return model
+        model = ForPretraining(run.model, seed=run.seed, pairing=run.sampling.pairing)
         if run.init == "structured" and not directory.has_checkpoint:
             counts, width = token_counts(self.corpus), EmbeddingSubspaces.of(run.model).num_token_columns
             logger.info(

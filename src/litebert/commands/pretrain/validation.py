@@ -29,7 +29,7 @@ from litebert.corpus.format.shards import Corpus
 from litebert.corpus.sampling.pretrain_batches import PretrainBatch, PretrainBatches
 from litebert.corpus.sampling.sampling_settings import Pairing, SamplingSettings
 from litebert.corpus.statistics.token_frequency import most_frequent_token
-from litebert.errors import ConfigError
+from litebert.errors import ConfigError, DataError
 from litebert.settings import TrainingPrecision
 from litebert.tasks.metrics.metrics import wilson_interval
 from litebert.training.distributed.context import DistributedContext
@@ -40,6 +40,7 @@ logger = logging.getLogger(__name__)
 
 EVALUATION_SEED = 0
 BATCH_SIZE = 64
+_MORE_TEXT = "build the corpus with more validation text, or train without evaluation: max_eval_examples=0"
 
 PAIR_NAMES = {"sop": "SOP", "nsp": "NSP"}
 
@@ -63,6 +64,8 @@ class ValidationSet:
     def evaluate(self, model: nn.Module) -> dict[str, Number]:
         """The metrics that a training run logs: losses, accuracies and counts by name; every process must call."""
         values = self._evaluate(model, self._objective, self.batches())
+        if not values.get("mlm_count"):
+            raise DataError(f"{self.corpus}: no token of the validation split is masked; {_MORE_TEXT}")
         values["mlm_perplexity"] = perplexity(values["mlm_loss"])
         for name in self.eval_pair_objectives:
             if name in self._possible and name != self._drawn.pairing:
@@ -78,6 +81,16 @@ class ValidationSet:
             raise ConfigError(
                 f"metric_for_best_model: {metric} cannot be measured, because the validation split of {self.corpus} "
                 f"has no pairs for {PAIR_NAMES[name]}; choose another metric, or build the corpus with more text"
+            )
+
+    def validate_scored(self, metric: str, scores: "ValidationScores") -> None:
+        """Raise ConfigError if an evaluation, such as that before the first step, had no pairs for this metric."""
+        name = metric.partition("_")[0]
+        if name in PAIR_NAMES and name not in scores.sentence_pairs:
+            raise ConfigError(
+                f"metric_for_best_model: {metric} cannot be measured, because none of the validation examples of "
+                f"{self.corpus} is a pair for {PAIR_NAMES[name]}; choose another metric, longer examples "
+                "(sampling.max_length), or a larger max_eval_examples"
             )
 
     def score(self, model: nn.Module) -> "ValidationScores":
@@ -146,6 +159,11 @@ class ValidationSet:
         full, rest = divmod(source.epoch_size(), size)
         # Every process gets a part of each batch: the forward of a sharded model waits for all of them.
         batches = full + (rest >= self.world.size)
+        if not batches:
+            raise DataError(
+                f"{self.corpus}: the validation split gives {rest} examples, which is less than one for each of "
+                f"{self.world.size} processes; {_MORE_TEXT}"
+            )
         return islice(source.one_epoch(causal=causal), min(batches, num_batches))
 
 

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from litebert.commands.finetune.earlier_run import validate_same_rows
+from litebert.commands.finetune.earlier_run import validate_same_rows, validate_same_weights
 from litebert.commands.finetune.finetune import finetune
 from litebert.commands.finetune.finetune_result import FinetuneResult
 from litebert.commands.finetune.finetune_settings import FinetuneRun
@@ -33,9 +33,9 @@ def train_all(trials: Sequence[Trial], paths: SweepPaths, *, jobs: int, callback
     """Train the unfinished trials; the failure of one is recorded and does not stop the others.
 
     Raises StoppedBySignalError after a signal, once every running trial has saved its state, and CheckpointError if
-    the data are not those of the finished trials.
+    the data or the model are not those of the finished trials.
     """
-    _validate_rows(trials, paths)
+    _validate_inputs(trials, paths)
     # Diverged trials are left out: they would diverge again.
     waiting = [trial for trial in trials if result_of(trial, paths).state in ("failed", "unfinished")]
     logger.info("training %d of %d trials", len(waiting), len(trials))
@@ -48,15 +48,19 @@ def train_all(trials: Sequence[Trial], paths: SweepPaths, *, jobs: int, callback
         _log_result(trial, paths)
 
 
-def _validate_rows(trials: Sequence[Trial], paths: SweepPaths) -> None:
-    """The trials of one table have the same rows; files are read once for each setting of the data."""
+def _validate_inputs(trials: Sequence[Trial], paths: SweepPaths) -> None:
+    """The trials of one table have the same rows and initial weights; each file and model is read once."""
     read = []
+    models = set()
     for trial in trials:
         out = paths.run(trial.name)
         result = RunDirectory(out).result(FinetuneResult)
         if result and trial.run.data not in read:
             validate_same_rows(trial.run, result, out)
             read.append(trial.run.data)
+        if result and (trial.run.model, trial.run.from_scratch) not in models:
+            validate_same_weights(trial.run, result, out)
+            models.add((trial.run.model, trial.run.from_scratch))
 
 
 def train_one(run: FinetuneRun, out: Path, failure: Path, *, callbacks: Sequence[Callback] = ()) -> None:

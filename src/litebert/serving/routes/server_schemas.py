@@ -54,7 +54,7 @@ class ServerInformation(Reply):
     max_client_batch_size: int
     """`max_texts_per_request`."""
     max_concurrent_requests: int
-    """`max_queue_tokens`, as a request has at least one token."""
+    """`max_requests`."""
     auto_truncate: Literal[False] = False
     tokenization_workers: Literal[1] = 1
     runtime: str

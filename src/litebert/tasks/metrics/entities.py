@@ -1,6 +1,7 @@
 """Entities in label sequences, and precision, recall and F1 of predicted entities.
 
-Source: conlleval, which accepts the schemes with B- and I-, with or without E- and S-.
+Source: conlleval, which accepts the schemes with B- and I-, with or without E- and S-; here also L- and U- (BILOU) and
+M- (BMES). A tag without such a prefix, such as `NOUN`, is a type: a run of equal tags is one entity.
 """
 
 from collections.abc import Sequence
@@ -9,19 +10,36 @@ from typing import Final
 Entity = tuple[str, int, int]
 """Type, first word, and the word after the last."""
 
-_BEGINS: Final = ("B", "S")
-_ENDS: Final = ("E", "S")
+_OUTSIDE: Final = "O"
+_BEGINS: Final = ("B", "S", "U")
+_ENDS: Final = ("E", "S", "L", "U")
+_PREFIXES: Final = frozenset((*_BEGINS, *_ENDS, "I", "M"))
+
+
+def has_prefix(tag: str) -> bool:
+    """Whether the tag says where an entity begins or goes on, as `B-PER` or `I` do, rather than only a type."""
+    return tag.partition("-")[0] in _PREFIXES
+
+
+def tag_parts(tag: str) -> tuple[str, str]:
+    """Prefix and type: B and PER of `B-PER`, O and nothing of `O`, I and NOUN of `NOUN`."""
+    if tag == _OUTSIDE:
+        return _OUTSIDE, ""
+    if not has_prefix(tag):
+        return "I", tag
+    prefix, _, name = tag.partition("-")
+    return prefix, name
 
 
 def entities(tags: Sequence[str]) -> set[Entity]:
     """The entities of one sentence; an I- that follows no entity of its type starts one."""
     found: set[Entity] = set()
     start = 0
-    before = ("O", "")
-    for index, tag in enumerate([*tags, "O"]):
-        prefix, _, name = tag.partition("-")
-        continues = prefix not in (*_BEGINS, "O") and before[0] not in (*_ENDS, "O") and name == before[1]
-        if before[0] != "O" and not continues:
+    before = (_OUTSIDE, "")
+    for index, tag in enumerate([*tags, _OUTSIDE]):
+        prefix, name = tag_parts(tag)
+        continues = prefix not in (*_BEGINS, _OUTSIDE) and before[0] not in (*_ENDS, _OUTSIDE) and name == before[1]
+        if before[0] != _OUTSIDE and not continues:
             found.add((before[1], start, index))
         if not continues:
             start = index

@@ -161,9 +161,11 @@ def register_metric(measure: Callable[[Any, Any], float]) -> str:
     """Add a metric of your own, of which more is better; returns its name, that of the function.
 
     `measure` takes (predictions [N], labels [N]) as the metrics of the task type do: indices of labels for
-    classification, scores for regression. ConfigError for the name of another metric.
+    classification, scores for regression. ConfigError for the name of another metric, and without a name.
     """
-    name = measure.__name__
+    name = getattr(measure, "__name__", "<no name>")
+    if not name.isidentifier():
+        raise ConfigError(f"metrics: {measure!r} has no name of its own; define a function with `def`")
     if name in METRICS and METRICS[name].measure is not measure and name not in _OWN_METRICS:
         raise ConfigError(f"metrics: {name!r} is the name of a metric of litebert; rename the function")
     METRICS[name] = Metric(measure)

@@ -48,10 +48,15 @@ class Columns:
 
 
 def group_and_slice(table: Table, columns: Columns) -> tuple[Sequence[str | None], Sequence[str | None]]:
-    """The group and the slice of each row; None without such columns."""
+    """The group and the slice of each row; None without such columns, and where they are empty."""
     nothing: list[str | None] = [None] * len(table.rows)
-    groups = table.texts(columns.group) if columns.group else nothing
-    return groups, table.texts(columns.slice) if columns.slice else nothing
+    groups = texts_or_none(table, columns.group) if columns.group else nothing
+    return groups, texts_or_none(table, columns.slice) if columns.slice else nothing
+
+
+def texts_or_none(table: Table, column: str) -> list[str | None]:
+    """The values of a column, None where it is empty."""
+    return [value or None for value in table.texts(column)]
 
 
 class SavedTask(Settings):
@@ -65,6 +70,8 @@ class SavedTask(Settings):
     """Column of the second text of a pair or of the question of a multiple choice."""
     label: str | None = None
     """Column of the label."""
+    options: tuple[str, ...] = ()
+    """Columns of the options of a multiple choice, where they were named."""
 
     @classmethod
     def of(cls, task: Task, *, with_columns: bool = True) -> Self:
@@ -72,7 +79,8 @@ class SavedTask(Settings):
         if not with_columns:
             return cls(task_type=task.task_type)
         text, *pair = task.text
-        return cls(task_type=task.task_type, text=text, text_pair=pair[0] if pair else None, label=task.label)
+        pair_column = pair[0] if pair else None
+        return cls(task_type=task.task_type, text=text, text_pair=pair_column, label=task.label, options=task.options)
 
     def files(self) -> dict[str, bytes]:
         """The file for a model directory."""
@@ -103,6 +111,7 @@ def resolve_columns(columns: Columns, saved: SavedTask | None, table: Table) -> 
         text=or_saved(columns.text, saved.text),
         text_pair=or_saved(columns.text_pair, saved.text_pair),
         label=or_saved(columns.label, saved.label),
+        options=columns.options or (saved.options if set(saved.options) <= set(table.columns) else ()),
     )
     if saved.text_pair is not None and found.text_pair is None:
         raise DataError(

@@ -198,6 +198,8 @@ class TaskType:
     """Whether predictions have label names on their last axis."""
     metrics: tuple[str, ...]
     """Default metrics; the first selects the best model."""
+    metrics_for_labels: Callable[[Sequence[str]], tuple[str, ...]] | None = None
+    """The default metrics for given labels; None: `metrics`."""
     other_metrics: tuple[str, ...] = ()
     """Further metrics that apply."""
     settings: type[InputSettings] = InputSettings
@@ -229,6 +231,10 @@ class TaskType:
     def all_metrics(self) -> tuple[str, ...]:
         """Every metric that applies."""
         return (*self.metrics, *self.other_metrics)
+
+    def default_metrics(self, labels: Sequence[str] | None) -> tuple[str, ...]:
+        """The metrics of data with these labels; the first selects the best model."""
+        return self.metrics_for_labels(labels) if labels and self.metrics_for_labels else self.metrics
 
 
 def score(

@@ -101,10 +101,9 @@ def _features(train: Sequence[Example], dev: Sequence[Example]) -> tuple[Any, An
     ]
     is_pair = train[0].text_pair is not None
     texts = [each.text for each in train] + [each.text_pair or "" for each in train if is_pair]
-    if not any(text.strip() for text in texts):
+    vectorizers = [vectorizer for vectorizer in vectorizers if _has_vocabulary(vectorizer, texts)]
+    if not vectorizers:
         return sparse.csr_matrix((len(train), 1)), sparse.csr_matrix((len(dev), 1))
-    for vectorizer in vectorizers:
-        vectorizer.fit(texts)
 
     def matrix(values: Sequence[str]) -> Any:
         return sparse.hstack([vectorizer.transform(values) for vectorizer in vectorizers], format="csr")
@@ -117,6 +116,17 @@ def _features(train: Sequence[Example], dev: Sequence[Example]) -> tuple[Any, An
         return sparse.hstack([first, second, first.multiply(second)], format="csr")
 
     return features(train), features(dev)
+
+
+def _has_vocabulary(vectorizer: Any, texts: Sequence[str]) -> bool:
+    """Fit to the texts; False for texts without what it counts, such as words."""
+    try:
+        vectorizer.fit(texts)
+    except ValueError as error:
+        if "empty vocabulary" not in str(error):
+            raise
+        return False
+    return True
 
 
 def _probability(features: Any, targets: np.ndarray, of_dev: Any) -> np.ndarray:

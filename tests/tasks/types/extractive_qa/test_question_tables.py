@@ -37,7 +37,7 @@ def row(answer="good", **others):
 @pytest.mark.parametrize("ending", [".csv", ".tsv", ".jsonl"])
 def test_question_table_is_read_from_every_format(ending, tmp_path):
     rows = table(tmp_path, {**row(), "context": "The film was good"}, ending=ending)
-    (question,) = read_question_table(rows, question_columns(rows, Columns()))
+    (question,) = read_question_table(rows, question_columns(rows, Columns())).values()
     assert question.answers == (GoldAnswer(text="good", start=13),)
     assert question.id == "1" if ending == ".jsonl" else "2", "the line of the file"
 
@@ -74,13 +74,13 @@ def test_question_columns_prefer_the_names_of_questions_to_those_of_texts(tmp_pa
 def test_question_table_reads_groups_slices_and_starts(tmp_path):
     rows = table(tmp_path, {"q": "How?", "c": CONTEXT, "a": "good", "s": 14, "who": "me", "year": 1999, "name": "n1"})
     names = {"question": "q", "context": "c", "answer": "a", "answer_start": "s", "id": "name"}
-    (question,) = read_question_table(rows, QuestionColumns(**names, group="who", slice="year"))
+    (question,) = read_question_table(rows, QuestionColumns(**names, group="who", slice="year")).values()
     assert (question.id, question.group, question.slice) == ("n1", "me", "1999")
     assert question.answers[0].start == 13, "off by one, corrected"
 
 
 def test_question_table_with_an_empty_answer_has_no_answer(tmp_path):
-    (question,) = read_question_table(table(tmp_path, row("")), QuestionColumns())
+    (question,) = read_question_table(table(tmp_path, row("")), QuestionColumns()).values()
     assert question.answers == ()
 
 
@@ -108,6 +108,8 @@ def test_question_table_errors_name_line_and_field(second, message, tmp_path):
 
 def test_question_table_skips_invalid_answers_but_not_all(tmp_path):
     rows = table(tmp_path, row(), row("bad"))
-    assert [question.id for question in read_question_table(rows, QuestionColumns(), invalid_answers="skip")] == ["1"]
+    assert [
+        question.id for question in read_question_table(rows, QuestionColumns(), invalid_answers="skip").values()
+    ] == ["1"]
     with pytest.raises(DataError, match="has no valid question"):
         read_question_table(table(tmp_path, row("bad")), QuestionColumns(), invalid_answers="skip")

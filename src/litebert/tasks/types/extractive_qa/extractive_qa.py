@@ -90,7 +90,8 @@ def with_task_type(path: Path, questions: Sequence[Question], task_type: str | N
 def _read_table(table: Table, columns: Columns, options: ReadOptions) -> ReadResult:
     names = question_columns(table, columns)
     questions = read_question_table(table, names, invalid_answers=options.invalid_answers)
-    return with_task_type(table.path, questions, options.task_type)
+    result = with_task_type(table.path, tuple(questions.values()), options.task_type)
+    return replace(result, lines=tuple(questions))
 
 
 def evaluate_answers(

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from litebert.errors import DataError
 from litebert.tasks.labelled_data import InvalidAnswers
 from litebert.tasks.questions import AnswerAligner, Question
-from litebert.tasks.readers.columns import Columns
+from litebert.tasks.readers.columns import Columns, group_and_slice
 from litebert.tasks.readers.tables import Table
 
 
@@ -58,22 +58,22 @@ def question_columns(table: Table, columns: Columns) -> QuestionColumns:
 
 def read_question_table(
     table: Table, columns: QuestionColumns, *, invalid_answers: InvalidAnswers = "error"
-) -> list[Question]:
-    """The questions of a table with their answers; DataError with file, line and field."""
-    aligner, questions = AnswerAligner(table.path, invalid_answers), []
+) -> dict[int, Question]:
+    """Line → question with its answer, without those that are skipped; DataError with file, line and field."""
+    aligner, questions = AnswerAligner(table.path, invalid_answers), {}
     inputs, texts = read_question_inputs(table, columns), table.texts(columns.answer)
     for row, question, text, start in zip(
         table.rows, inputs, texts, _optional(table, columns.answer_start), strict=True
     ):
         if not text:
-            questions.append(question)
+            questions[row.line] = question
             continue
         field = columns.answer_start or columns.answer
         where = f"{table.path}:{row.line}"
         begin = None if start is None else _start(start, where=f"{where}: field {field!r}")
         answer = aligner.align(text, begin, question.context, where=where, field=field)
         if answer is not None:
-            questions.append(replace(question, answers=(answer,)))
+            questions[row.line] = replace(question, answers=(answer,))
     if not questions:
         raise DataError(f"{table.path}: has no valid question")
     aligner.report()
@@ -97,8 +97,7 @@ def read_question_inputs(table: Table, columns: QuestionColumns) -> list[Questio
             names,
             table.texts(columns.question),
             contexts,
-            _optional(table, columns.group),
-            _optional(table, columns.slice),
+            *group_and_slice(table, Columns(group=columns.group, slice=columns.slice)),
             strict=True,
         )
     ]

@@ -19,7 +19,7 @@ from litebert.tasks.types.multiple_choice.choice_examples import ChoiceExample, 
 from litebert.tasks.types.task_type import CardEntry, ExampleReader, Loss, ReadOptions, ReadResult, TaskType
 
 MIN_OPTIONS: Final = 2
-_NUMBERED: Final = re.compile(r"(option|choice|answer|ending)[ _]?(\d|[a-e])", re.IGNORECASE)
+_NUMBERED: Final = re.compile(r"(option|choice|answer|ending)([ _]?(\d+|[a-e])|[ _][f-z])", re.IGNORECASE)
 _LISTS: Final = ("options", "choices", "endings")
 
 

@@ -66,7 +66,11 @@ def _examples(table: Table, columns: Columns, targets: Sequence[int | None]) -> 
             f"{table.path}: neither the column {SPANS!r} of SuperGLUE's WSC nor a second text; name the column of the "
             "sentence that repeats the pronoun's (--text-pair)"
         )
-    pairs = zip(texts, table.texts(columns.text_pair), others, strict=True)
+    seconds = table.texts(columns.text_pair)
+    for row, second in zip(table.rows, seconds, strict=True):
+        if not second.strip():
+            raise DataError(f"{table.path}:{row.line}: field {columns.text_pair!r}: blank; write the second sentence")
+    pairs = zip(texts, seconds, others, strict=True)
     return pronoun_examples([Example(text=text, text_pair=pair, **values) for text, pair, values in pairs])
 
 
@@ -75,7 +79,10 @@ def _spans(table: Table, row: Row, text: str) -> dict[str, Any]:
     spans, where = row.values[SPANS], f"{table.path}:{row.line}: field {SPANS!r}"
     try:
         pronoun = _characters(text, int(spans["span2_index"]), str(spans["span2_text"]))
-        return {"pronoun": pronoun, "candidate": str(spans["span1_text"])}
+        candidate = str(spans["span1_text"])
+        if not candidate.strip():
+            raise ValueError("span1_text is blank")
+        return {"pronoun": pronoun, "candidate": candidate}
     except (KeyError, TypeError, ValueError) as error:
         raise DataError(
             f"{where}: {error}; expected span1_text, span2_text and span2_index, the number of a word from 0"

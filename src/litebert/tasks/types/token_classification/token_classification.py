@@ -11,7 +11,7 @@ from litebert.model.losses import NO_LABEL, classification_loss, is_correct
 from litebert.tasks.encoded import LabelledBatch
 from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.labelled_data import LabelledData, Task
-from litebert.tasks.metrics.entities import entities, entity_scores
+from litebert.tasks.metrics.entities import entities, entity_scores, has_prefix, tag_parts
 from litebert.tasks.metrics.evaluation import Part
 from litebert.tasks.results import class_probabilities, decode_words
 from litebert.tasks.types.classification.classification import labels_goal
@@ -34,6 +34,8 @@ from litebert.tasks.types.token_classification.tokens_in_tables import (
     read_words,
 )
 
+METRICS_OF_ENTITIES: Final = ("entity_f1", "entity_precision", "entity_recall", "word_accuracy")
+
 
 def token_losses(model: nn.Module, batch: LabelledBatch, weights: Tensor | None) -> LossSums:
     """Summed cross-entropy at the first token of each word."""
@@ -50,12 +52,17 @@ def _evaluate(
     return score(task, predicted, targets, data, lengths, length_unit="words", labels=task.labels, by_label=by_label)
 
 
+def _metrics_by_default(labels: Sequence[str]) -> tuple[str, ...]:
+    """With tags that are types only, such as parts of speech, the share of correct tags comes first."""
+    return METRICS_OF_ENTITIES if any(map(has_prefix, labels)) else ("word_accuracy", *METRICS_OF_ENTITIES[:-1])
+
+
 def _by_type(predicted: Sequence[Sequence[str]], targets: Sequence[Sequence[str]]) -> tuple[Part, ...]:
     """Scores of the entities of each type, as if there were no others."""
     rows = []
     for name in sorted({found for labels in targets for found, _, _ in entities(labels)}):
         own_predicted, own_targets = (
-            [[label if label.partition("-")[2] == name else OUTSIDE for label in labels] for labels in each]
+            [[label if tag_parts(label)[1] == name else OUTSIDE for label in labels] for labels in each]
             for each in (predicted, targets)
         )
         count = sum(len(entities(labels)) for labels in own_targets)
@@ -87,7 +94,8 @@ TOKEN_CLASSIFICATION: Final = TaskType(
     name="token_classification",
     model="ForTokenClassification",
     has_labels=True,
-    metrics=("entity_f1", "entity_precision", "entity_recall", "word_accuracy"),
+    metrics=METRICS_OF_ENTITIES,
+    metrics_for_labels=_metrics_by_default,
     reader=ExampleReader(
         guess=guess_token_lists,
         read=read_token_lists,
