@@ -1,6 +1,7 @@
 """Use of trained models from Python: scores, predictions and embeddings."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -94,7 +95,8 @@ def embed(
 
 
 def _columns(source: DataSource, named: Mapping[str, Any]) -> Columns:
-    return Columns(**{"text_pair": source.text_pair, **named})
+    columns = Columns(**named)
+    return replace(columns, text_pair=columns.text_pair or source.text_pair)
 
 
 def _rows(data: LabelledData) -> tuple[Mapping[str, Any], ...]:
