@@ -107,9 +107,9 @@ def claims_text(content: dict[str, Any]) -> str:
     rows = [f"| {name.replace('-', ' ')} | {claim['about']} | {claim['state']} |" for name, claim in claims]
     return "\n".join(
         [
-            f"Claims of the paper at the scale `tiny` ([report]({PAGE.as_posix()})): {total} ({untested} of these "
-            f"because they have one seed). {tested} claims were tested over three seeds, without correction for their "
-            "number.",
+            f"Claims of the paper at the scale `tiny` ([report]({PAGE.as_posix()})): {total} ({untested} of "
+            f"these without a test, as runs of one seed allow none). {tested} claims were tested over their seeds, without "
+            "correction for their number.",
             "",
             "<details><summary>Every claim with its verdict</summary>",
             "",
