@@ -108,8 +108,8 @@ def claims_text(content: dict[str, Any]) -> str:
     return "\n".join(
         [
             f"Claims of the paper at the scale `tiny` ([report]({PAGE.as_posix()})): {total} ({untested} of "
-            f"these without a test, as runs of one seed allow none). {tested} claims were tested over their seeds, without "
-            "correction for their number.",
+            f"these without a test, as runs of one seed allow none). {tested} claims were tested over their seeds, "
+            "without correction for their number.",
             "",
             "<details><summary>Every claim with its verdict</summary>",
             "",
