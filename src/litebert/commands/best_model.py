@@ -37,11 +37,16 @@ class BestModel(Callback):
         world: DistributedContext,
         save: Callable[[nn.Module, Record], object],
         gather: Callable[[nn.Module], nn.Module] = lambda model: model,
+        earlier: Path | None = None,
         measured_on: str = "",
     ) -> None:
-        """`measured_on` identifies the examples: a best score on others is forgotten."""
+        """The best model is saved in `directory`; that of a finished run which continues is in `earlier`.
+
+        `measured_on` identifies the examples: a best score on others is forgotten.
+        """
         self._evaluate, self._metric, self._save, self._gather = evaluate, metric, save, gather
-        self._greater_is_better, self._file = greater_is_better, directory / EVALUATION
+        self._greater_is_better = greater_is_better
+        self._files = [place / EVALUATION for place in (directory, earlier) if place is not None]
         self._saves, self._measured_on = world.rank == 0, measured_on
         self._best: float | None = world.on_rank_zero(self._saved_score)
         self._pending: tuple[nn.Module, Record] | None = None
@@ -62,7 +67,9 @@ class BestModel(Callback):
             return
         model, record = self._pending
         self._pending = None
-        described = {"metric_for_best_model": self._metric, "measured_on": self._measured_on}
+        described = {"metric_for_best_model": self._metric}
+        if self._measured_on:
+            described["measured_on"] = self._measured_on
         self._save(model, {"step": run.progress.step, **described, **record})
         logger.info(
             "step %d: %s %.4f, the best so far", run.progress.step, self._metric, record["metrics"][self._metric]
@@ -74,11 +81,12 @@ class BestModel(Callback):
         return -math.inf if math.isnan(value) else value if self._greater_is_better else -value
 
     def _saved_score(self) -> float | None:
-        if not self._file.exists():
+        file = next((file for file in self._files if file.exists()), None)
+        if file is None:
             return None
-        saved = read_json_object(self._file, if_missing="start in a new directory")
+        saved = read_json_object(file, if_missing="start in a new directory")
         if saved.get("measured_on", self._measured_on) != self._measured_on:
-            logger.warning("%s: the validation examples are others now; the best model is chosen anew", self._file)
+            logger.warning("%s: the validation examples are others now; the next evaluation replaces it", file)
             return None
         return self._score(saved["metrics"])
 

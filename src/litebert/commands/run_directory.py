@@ -21,6 +21,8 @@ R = TypeVar("R", bound=Result)
 
 DATA = "data"
 """Folder for rows that the Python API was given in memory."""
+ENVIRONMENT = "environment.json"
+"""Machine and versions, and what the run does, written when it begins."""
 _PERMISSION = "train.allow_config_changes"
 """Names the settings that may change; it may always change itself."""
 ALWAYS_CHANGEABLE = frozenset(
@@ -134,7 +136,7 @@ class RunDirectory:
         for leftover in unfinished_writes(self.settings_file):
             leftover.unlink(missing_ok=True)
         write_text(self.settings_file, write_yaml({"command": command, **settings.to_dict()}))
-        write_json(self.path / "environment.json", {**environment(), **(provenance or {})})
+        write_json(self.path / ENVIRONMENT, {**environment(), **(provenance or {})})
 
     def continue_with(self, settings: Settings, *, command: str) -> None:
         """Replace the settings of the run there by others that `open` permitted; only while the directory is locked."""

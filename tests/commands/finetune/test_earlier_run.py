@@ -194,7 +194,7 @@ def test_other_rows_of_an_unfinished_run_are_refused_in_words_and_may_be_permitt
 
 def test_finished_run_from_another_model_of_the_same_name_is_refused(values, tiny_tokenizer, tmp_path):
     values["model"] = str(save_pretrained(tiny_tokenizer, tmp_path / "encoder"))
-    assert finetune(run(values), tmp_path / "run").initial_weights
+    assert finetune(run(values), tmp_path / "run").model_fingerprint
     assert finetune(run(values), tmp_path / "run").steps == 1, "returned"
     shutil.rmtree(tmp_path / "encoder")
     assert finetune(run(values), tmp_path / "run").steps == 1, "returned, as there is nothing to compare"
@@ -204,4 +204,4 @@ def test_finished_run_from_another_model_of_the_same_name_is_refused(values, tin
 
 
 def test_random_weights_are_not_compared(values, tmp_path):
-    assert finetune(run(values, from_scratch=True), tmp_path / "run").initial_weights == ""
+    assert finetune(run(values, from_scratch=True), tmp_path / "run").model_fingerprint == ""

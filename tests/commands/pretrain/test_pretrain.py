@@ -379,6 +379,12 @@ def test_finished_run_with_a_best_model_continues_with_it(corpus_directory, tmp_
     assert longer.end == first.end
     assert json.loads((longer.model / "evaluation.json").read_text())["step"] <= 2
     assert not (out / "best").exists()
+    # A run of a version without that file has its best model in model/, too.
+    before = (out / "model" / "model.safetensors").read_bytes()
+    (out / "model" / "evaluation.json").unlink()
+    (out / "model" / "SHA256SUMS").unlink()
+    pretrain(plan(corpus_directory, "train.duration=4 steps", *given, *more, "card.license=mit"), out)
+    assert (out / "model" / "model.safetensors").read_bytes() == before
 
 
 def test_finished_run_without_checkpoints_does_not_begin_again(corpus_directory, tmp_path):
@@ -394,7 +400,7 @@ def test_best_model_of_other_validation_examples_is_forgotten(corpus_directory, 
     pretrain(plan(corpus_directory, *given), out)
     more = ["max_eval_examples=4", "train.allow_config_changes=[max_eval_examples]"]
     again = pretrain(plan(corpus_directory, *given, *more), out)
-    assert "the validation examples are others now; the best model is chosen anew" in caplog.text
+    assert "the validation examples are others now; the next evaluation replaces it" in caplog.text
     assert again.start is None, "its scores were of other examples"
     assert not (out / "initial_scores.json").exists()
 

@@ -97,9 +97,9 @@ def fingerprint(run: EmbedRun) -> str:
 
 def vector_spec(run: EmbedRun) -> VectorSpec:
     """What the vectors of a run depend on."""
-    digest = model_digest(Path(run.model))
+    digest, column = model_digest(Path(run.model)), Columns(text=run.text).text_name
     return VectorSpec(
-        fingerprint=fingerprint(run), model=digest, texts=sha256(run.input), text=run.text, embedding=run.embedding
+        fingerprint=fingerprint(run), model=digest, texts=sha256(run.input), text=column, embedding=run.embedding
     )
 
 
@@ -139,7 +139,7 @@ class VectorWriter:
     def _write_npy(self, output: Path) -> None:
         """Write the vectors alone, unless they are there from a command that was stopped later."""
         stored = VectorSpec.stored(output) if output.exists() else None
-        if stored is not None and stored.to_dict() == self.spec.to_dict():
+        if stored is not None and stored.fingerprint == self.spec.fingerprint:  # which covers the rest
             logger.info("%s: is complete", output)
             return
         spec_file(output).unlink(missing_ok=True)

@@ -105,9 +105,8 @@ def _settings_of(run: SearchRun, vectors: Path, model: Path) -> EmbeddingSetting
         raise ConfigError(f"vectors: {vectors} was made with another model than {model}; embed the texts with it")
     if spec.texts != sha256(run.input):
         raise DataError(f"{vectors}: was made from other texts than {run.input} has now; embed them again")
-    if Columns(text=spec.text).text_name != Columns(text=run.text).text_name:
-        column = Columns(text=spec.text).text_name
-        raise ConfigError(f"vectors: {vectors} was made from the column {column!r}; name it (--text {column})")
+    if spec.text not in (None, Columns(text=run.text).text_name):
+        raise ConfigError(f"vectors: {vectors} was made from the column {spec.text!r}; name it (--text {spec.text})")
     if run.embedding.to_dict() not in (DEFAULT_EMBEDDING.to_dict(), spec.embedding.to_dict()):
         raise ConfigError(f"vectors: {vectors} was made with other settings; leave out --pooling, --dimensions, …")
     return spec.embedding

@@ -33,7 +33,7 @@ class VectorSpec(Settings):
     texts: str
     """SHA-256 of the file of the texts."""
     text: str | None = None
-    """Column of the texts; null: `text`, or a file of lines."""
+    """Column of the texts; null in a file of an earlier version."""
     embedding: EmbeddingSettings
 
     @classmethod

@@ -47,7 +47,7 @@ def validate_same_rows(run: FinetuneRun, result: FinetuneResult, out: Path) -> N
         if rows.fingerprint != result.rows[part]:
             raise CheckpointError(
                 f"{rows.path}: its rows are not those that the finished run in {out} was {use}; restore the file, or "
-                "choose another --out"
+                "choose another --out (an earlier version may have split it otherwise)"
             )
 
 
@@ -61,7 +61,7 @@ def weights_fingerprint(run: FinetuneRun) -> str:
 def validate_same_weights(run: FinetuneRun, result: FinetuneResult, out: Path) -> None:
     """Raise CheckpointError if the model to start from is not that of the finished run in `out`, if it still exists."""
     found = weights_fingerprint(run)
-    if found and result.initial_weights and found != result.initial_weights:
+    if found and result.model_fingerprint and found != result.model_fingerprint:
         raise CheckpointError(
             f"{run.model}: not the model that the finished run in {out} started from, though its name is the same; "
             "choose another --out, or remove that run"

@@ -32,7 +32,7 @@ from litebert.commands.finetune.setup import (
     set_trainable,
     write_dev_rows,
 )
-from litebert.commands.run_directory import RunDirectory
+from litebert.commands.run_directory import ENVIRONMENT, RunDirectory
 from litebert.errors import CheckpointError, ConfigError
 from litebert.files import README, read_json_object, write_text
 from litebert.inference.pipeline import EvaluationSet, Pipeline, Workers
@@ -53,6 +53,7 @@ from litebert.training.distributed.context import DistributedContext, distribute
 from litebert.training.trainer import RunInfo, Trainer, TrainResult
 
 logger = logging.getLogger(__name__)
+_MODEL_FINGERPRINT = "model_fingerprint"
 
 
 def finetune(run: FinetuneRun, out: Path, *, callbacks: Sequence[Callback] = ()) -> FinetuneResult:
@@ -167,7 +168,8 @@ def _validate_same_examples(directory: RunDirectory, dev: EvaluationSet) -> None
 
 
 def _begin(run: FinetuneRun, data: RunData, directory: RunDirectory) -> None:
-    directory.begin(run, command="finetune", provenance=provenance(run, data))
+    words = {**provenance(run, data), _MODEL_FINGERPRINT: weights_fingerprint(run)}
+    directory.begin(run, command="finetune", provenance=words)
     if data.is_split:
         write_dev_rows(directory.path, data.train, data.dev)
 
@@ -207,11 +209,16 @@ def _finish(
         baselines=baselines,
         remarks=remarks(run, data, outcome),
         rows=data.fingerprints,
-        initial_weights=weights_fingerprint(run),
+        model_fingerprint=_environment(directory).get(_MODEL_FINGERPRINT, ""),
     )
     write_text(directory.model / README, finetune_card(run, data, result, pipeline.model))
     directory.finish(result)
     return result
+
+
+def _environment(directory: RunDirectory) -> Record:
+    """What was written when the run began, which a resumed run keeps."""
+    return read_json_object(directory.path / ENVIRONMENT, if_missing="start in a new directory")
 
 
 def _evaluation(directory: RunDirectory) -> Record:

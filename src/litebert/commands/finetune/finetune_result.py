@@ -44,7 +44,7 @@ class FinetuneResult(Result):
     """What is wrong with the model, such as a collapse; usually nothing."""
     rows: dict[str, str] = field(default_factory=dict)
     """Fingerprints of the rows, under `train` and `dev`; empty for a run of an earlier version."""
-    initial_weights: str = ""
+    model_fingerprint: str = ""
     """Fingerprint of the model directory that the run started from; empty for random weights, for a model of the hub
     and for a run of an earlier version."""
 

@@ -87,7 +87,7 @@ def _predict_files(run: PredictRun) -> FilesWritten:
     tasks = file_tasks(run.input, run.output, lambda path: _output_name(path, run.files.output_suffix))
     for task in tasks:
         _texts_of(run.model_copy(update={"input": task.source})).validate_output(task.output)
-    # The workers and a resumed command compute in one precision, whatever each of them would measure.
+    # Measured once, so that all workers compute in one precision; outputs in another one are made again.
     run = run.model_copy(update={"precision": _load(run).precision}) if run.precision == "auto" else run
     job = FileJob(run=run, load=_load, work=_predict_file, digest=_digest)
     return write_files(tasks, job, run.output, run.files)

@@ -1,7 +1,6 @@
 """Pretraining from start to finish: from a corpus directory to a run directory with a model."""
 
 import logging
-import shutil
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -9,7 +8,7 @@ from pathlib import Path
 
 from torch import nn
 
-from litebert.commands.best_model import EVALUATION, BestModel, evaluation_file
+from litebert.commands.best_model import BestModel, evaluation_file
 from litebert.commands.compute import warn_slow_bf16, with_measured_precision, with_saved_precision
 from litebert.commands.fingerprint import fingerprint_of
 from litebert.commands.pretrain.pretrain_result import PretrainResult, export, full_model, model_files, provenance
@@ -20,7 +19,6 @@ from litebert.commands.pretrain.validation import ValidationScores, ValidationSe
 from litebert.commands.run_directory import RunDirectory
 from litebert.corpus.statistics.token_frequency import unigram_entropy
 from litebert.errors import CheckpointError
-from litebert.files import atomic_directory
 from litebert.model.io.model_directory import config_contents, load_model, save_model
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.training.callbacks.callback import Callback
@@ -99,10 +97,11 @@ def _train(
     trainer.validate_checkpoint()
     # Everything that the settings name has been opened and validated; nothing was written until here.
     world.on_rank_zero(lambda: _begin(directory, run, initial_scores))
-    trained = trainer.fit(on_locked=lambda: _continue(directory, run))
+    trained = trainer.fit(on_locked=lambda: _continue(directory, run, initial_scores))
     last = full_model(model, run)
+    best_place = world.on_rank_zero(lambda: _best_place(directory)) if run.metric_for_best_model else None
     # Without an evaluation after a step, as in a run that was shortened to its checkpoint, the last model is the best.
-    exported = load_model(directory.best) if run.metric_for_best_model and directory.best.exists() else last
+    exported = load_model(best_place) if best_place else last
     scores = validation.score(exported.to(world.device)) if validation else None
     result = PretrainResult(
         model=directory.model,
@@ -115,7 +114,9 @@ def _train(
         corpus=start.corpus.fingerprint,
     )
     world.on_rank_zero(
-        lambda: export(result, run, exported=exported, last=last, tokenizer=tokenizer, directory=directory)
+        lambda: export(
+            result, run, exported=exported, best=best_place, last=last, tokenizer=tokenizer, directory=directory
+        )
     )
     return result
 
@@ -130,12 +131,12 @@ def _best_model(
     validation.validate_metric(run.metric_for_best_model)
     if initial_scores:
         validation.validate_scored(run.metric_for_best_model, initial_scores)
-    validation.world.on_rank_zero(lambda: _restore_best(directory))
     return BestModel(
         lambda model: {"metrics": dict(validation.evaluate(model))},
         metric=run.metric_for_best_model,
         greater_is_better=not run.metric_for_best_model.endswith("loss"),
         directory=directory.best,
+        earlier=directory.model,
         world=validation.world,
         save=lambda model, record: save_model(
             model, directory.best, extra_files={**model_files(run, start.tokenizer), **evaluation_file(record)}
@@ -147,14 +148,16 @@ def _best_model(
 
 def _examples_of(run: PretrainRun, corpus: str) -> str:
     """Digest of what decides the validation examples."""
-    return fingerprint_of([], [], {"corpus": corpus, **{name: getattr(run, name) for name in _DRAWN_BY}})
+    # Without defaults, so that a later version with more settings has the same digest.
+    drawn = run.model_dump(mode="json", include=set(_DRAWN_BY), exclude_defaults=True)
+    return fingerprint_of([], [], {"corpus": corpus, **drawn})
 
 
-def _restore_best(directory: RunDirectory) -> None:
-    """The best model of a finished run that continues is its exported one."""
-    if not directory.best.exists() and (directory.model / EVALUATION).is_file():
-        with atomic_directory(directory.best) as temporary:
-            shutil.copytree(directory.model, temporary, dirs_exist_ok=True)
+def _best_place(directory: RunDirectory) -> Path | None:
+    """Where the best model is: in `model/` of a run that was finished before, which `last/` beside it reveals."""
+    if directory.best.exists():
+        return directory.best
+    return directory.model if directory.last.is_dir() and directory.model.is_dir() else None
 
 
 def _milestones(run: PretrainRun, directory: RunDirectory, tokenizer: Tokenizer) -> Milestones:
@@ -190,9 +193,11 @@ def _same_examples(directory: RunDirectory, run: PretrainRun) -> bool:
     return all(before.get(name, now[name]) == now[name] for name in ("corpus", *_DRAWN_BY))
 
 
-def _continue(directory: RunDirectory, run: PretrainRun) -> None:
+def _continue(directory: RunDirectory, run: PretrainRun, initial_scores: ValidationScores | None) -> None:
     if not _same_examples(directory, run):
         directory.initial_scores.unlink(missing_ok=True)
+        if initial_scores:
+            initial_scores.write(directory.initial_scores)
     directory.continue_with(run, command="pretrain")
 
 

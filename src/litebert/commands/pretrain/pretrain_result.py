@@ -66,19 +66,20 @@ def export(
     run: PretrainRun,
     *,
     exported: nn.Module,
+    best: Path | None,
     last: nn.Module,
     tokenizer: Tokenizer,
     directory: RunDirectory,
 ) -> None:
     """Write the model directories, the curves, and last `result.json`, which marks the run as finished.
 
-    `model/` holds `exported`; where that is the best model, it has its evaluation, and `last/` holds the last one.
+    `model/` holds `exported`; where that is the best model, which was saved in `best`, it has its evaluation, and
+    `last/` holds the last one.
     """
     evaluations = read_curves(directory.metrics)["evaluation/mlm_accuracy"].steps if run.metric_for_best_model else ()
     card = _card(result, run, exported, evaluations=len(evaluations))
     files = model_files(run, tokenizer)
-    chosen = directory.best / EVALUATION
-    kept = {EVALUATION: chosen.read_bytes()} if run.metric_for_best_model and chosen.is_file() else {}
+    kept = {EVALUATION: (best / EVALUATION).read_bytes()} if best and (best / EVALUATION).is_file() else {}
     save_model(exported, directory.model, extra_files={**files, **kept, README: card.encode()})
     if run.metric_for_best_model:
         save_model(last, directory.last, extra_files=files)

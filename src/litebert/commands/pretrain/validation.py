@@ -40,7 +40,7 @@ logger = logging.getLogger(__name__)
 
 EVALUATION_SEED = 0
 BATCH_SIZE = 64
-_MORE_TEXT = "build the corpus with more validation text, or train without evaluation: max_eval_examples=0"
+_MORE_TEXT = "build the corpus with more validation text, or train without evaluation (max_eval_examples=0)"
 
 PAIR_NAMES = {"sop": "SOP", "nsp": "NSP"}
 

@@ -58,9 +58,9 @@ def _validate_inputs(trials: Sequence[Trial], paths: SweepPaths) -> None:
         if result and trial.run.data not in read:
             validate_same_rows(trial.run, result, out)
             read.append(trial.run.data)
-        if result and (trial.run.model, trial.run.from_scratch) not in models:
+        if result and result.model_fingerprint and trial.run.model not in models:
             validate_same_weights(trial.run, result, out)
-            models.add((trial.run.model, trial.run.from_scratch))
+            models.add(trial.run.model)
 
 
 def train_one(run: FinetuneRun, out: Path, failure: Path, *, callbacks: Sequence[Callback] = ()) -> None:

@@ -17,7 +17,7 @@ _PREFIXES: Final = frozenset((*_BEGINS, *_ENDS, "I", "M"))
 
 
 def has_prefix(tag: str) -> bool:
-    """Whether the tag says where an entity begins or goes on, as `B-PER` or `I` do, rather than only a type."""
+    """Whether the tag says where an entity begins or continues, as `B-PER` or `I` do, rather than only a type."""
     return tag.partition("-")[0] in _PREFIXES
 
 

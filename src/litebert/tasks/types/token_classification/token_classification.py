@@ -54,7 +54,8 @@ def _evaluate(
 
 def _metrics_by_default(labels: Sequence[str]) -> tuple[str, ...]:
     """With tags that are types only, such as parts of speech, the share of correct tags comes first."""
-    return METRICS_OF_ENTITIES if any(map(has_prefix, labels)) else ("word_accuracy", *METRICS_OF_ENTITIES[:-1])
+    are_entities = all(has_prefix(label) for label in labels if label != OUTSIDE)
+    return METRICS_OF_ENTITIES if are_entities else ("word_accuracy", *METRICS_OF_ENTITIES[:-1])
 
 
 def _by_type(predicted: Sequence[Sequence[str]], targets: Sequence[Sequence[str]]) -> tuple[Part, ...]:
