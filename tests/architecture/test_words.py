@@ -21,7 +21,7 @@ NAMES = {
     r"held_out_examples|most[-_]examples": "max_eval_examples",
     r"\bheld_out\b|--held-out\b": "validation",
     r"HeldOutScores|held_out_(scores|objective)": "ValidationScores, validation_objective, …",
-    r"informed_init|model_fingerprint|begin_with_neighbours|\binit[:=] ?neighbours|\"neighbours\"": "init: structured",
+    r"informed_init|initial_weights|begin_with_neighbours|\binit[:=] ?neighbours|\"neighbours\"": "init: structured",
     r"heads_at_equal_words|hold_equal_word_heads|held_heads": "duplicate-token heads",
     r"\bexamples\.(preset|max_length|pack|pairing|mask_unit|dupe_factor)\b": "sampling.*",
     r"masked_fraction": "mlm_probability",
