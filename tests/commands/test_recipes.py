@@ -31,6 +31,7 @@ RECIPE_NAMES = {
         "modern-tiny",
         "night",
         "night-albert",
+        "night-large",
         "night-unshared",
         "small",
         "base",
@@ -104,6 +105,14 @@ def test_second_part_of_a_night_is_night_without_sharing_at_half_of_the_rates():
     assert {**second, "init": "structured"}.keys() - {"seed", "init_checkpoint"} == first.keys()
     for name in first.keys() - {"model", "train", "init"}:
         assert second[name] == first[name]
+
+
+def test_large_form_of_a_night_is_night_at_another_width():
+    first, second = (load_recipe(name, command="pretrain").settings for name in ("night", "night-large"))
+    sizes = {"hidden_size": 384, "intermediate_size": 704, "num_attention_heads": 12}
+    assert second["model"] == {**first["model"], **sizes}
+    assert second["train"] == {**first["train"], "duration": "47.4M tokens", "muon_learning_rate": 0.0125}
+    assert {**second, "batch_size": 32, "model": 0, "train": 0} == {**first, "model": 0, "train": 0}
 
 
 def pretraining(name, *overrides, vocab_size=30_000):
