@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from litebert.commands.result import Result
-from litebert.errors import CheckpointError, ConfigError
+from litebert.errors import ConfigError
 from litebert.files import RUN_SETTINGS, unfinished_writes, write_json, write_text
 from litebert.machine import environment
 from litebert.settings import Settings, changed_names, flatten, is_permitted, read_yaml, write_yaml
@@ -104,7 +104,6 @@ class RunDirectory:
 
         Raises:
             ConfigError: other settings differ, or `path` is not a run directory.
-            CheckpointError: the run is finished, continues with other settings and has no checkpoint.
         """
         run = cls(path)
         if run.settings_file.exists():
@@ -113,11 +112,6 @@ class RunDirectory:
             permitted = (*allowed, *settings.no_effect, *ALWAYS_CHANGEABLE)
             changed = _changed_settings(run.settings_file, saved, wanted, allowed=permitted)
             if not changed <= ALWAYS_CHANGEABLE:
-                if run.result_file.exists() and not run.has_checkpoint:
-                    raise CheckpointError(
-                        f"{path}: the run is finished and its checkpoints are gone, so it cannot continue with other "
-                        "settings; choose another --out"
-                    )
                 return cls(path, has_other_settings=True)
             if changed:
                 write_text(run.settings_file, write_yaml(wanted))
@@ -146,7 +140,13 @@ class RunDirectory:
 
     def saved_settings(self, kind: type[Settings]) -> dict[str, Any]:
         """The settings of the run there, with the defaults of those that the version that wrote them did not have."""
-        return _saved_settings(self.settings_file, kind)
+        written = read_yaml(self.settings_file)
+        values = {name: value for name, value in written.items() if name != "command"}
+        try:
+            complete = kind.parse(values, where=str(self.settings_file))
+        except ConfigError:  # it has settings that this version does not: they differ
+            return written
+        return {"command": written.get("command"), **complete.to_dict()}
 
     def _before_settings(self) -> set[Path]:
         """What may be in the directory of a run that was killed before it wrote its settings."""
@@ -165,16 +165,6 @@ class RunDirectory:
     def finish(self, result: Result) -> None:
         """Mark the run as finished."""
         result.write(self.result_file)
-
-
-def _saved_settings(file: Path, kind: type[Settings]) -> dict[str, Any]:
-    """The settings in `file`, with the defaults of those that the version that wrote it did not have."""
-    written = read_yaml(file)
-    try:
-        complete = kind.parse({name: value for name, value in written.items() if name != "command"}, where=str(file))
-    except ConfigError:  # it has settings that this version does not: they differ
-        return written
-    return {"command": written.get("command"), **complete.to_dict()}
 
 
 def _changed_settings(
