@@ -95,7 +95,10 @@ def sweep_pretrain(
 
 
 def finetune_tasks(
-    run: Annotated[FinetuneTasksRun, arguments_of(FinetuneTasksRun, positional=("tasks",))], json: Json = False
+    run: Annotated[FinetuneTasksRun, arguments_of(FinetuneTasksRun, positional=("tasks",))],
+    *,
+    jobs: int = 1,
+    json: Json = False,
 ) -> None:
     """Fine-tune one or several models on several benchmarks with their recipes. With --intermediate each run starts
     from the encoder of a task that is trained once before, as the paper does for RTE, STS-B and MRPC from MNLI.
@@ -104,9 +107,15 @@ def finetune_tasks(
     same rows with the same settings, apart from --model-settings, and seeds.
 
     The same command again resumes; finished runs are not trained again.
+
+    Args:
+        jobs: runs at the same time, each in a process with its share of the threads and GPUs
     """
+    from litebert.machine import validate_processes
+
+    validate_processes(jobs, where="jobs")
     # Imports torch, which takes seconds: only once the settings are known to be valid.
     from litebert.commands.finetune_tasks.finetune_tasks import finetune_tasks as command
     from litebert.training.callbacks.progress_display import progress_display
 
-    print_result(command(run, callbacks=[progress_display()]), as_json=json)
+    print_result(command(run, jobs=jobs, callbacks=[progress_display()]), as_json=json)

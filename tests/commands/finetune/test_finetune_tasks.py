@@ -10,7 +10,7 @@ from litebert.commands.finetune.finetune_settings import load_finetune_config
 from litebert.commands.finetune_tasks.finetune_tasks import finetune_tasks
 from litebert.commands.finetune_tasks.finetune_tasks_settings import FinetuneTasksRun
 from litebert.commands.recipes import recipe_names
-from litebert.errors import ConfigError, MissingExtraError
+from litebert.errors import CheckpointError, ConfigError, MissingExtraError
 from litebert.settings import changed_names, flatten, is_permitted
 from support.data.benchmark_files import write_cola, write_mnli
 from support.data.question_builders import QUESTIONS, squad_json, write_squad
@@ -126,6 +126,43 @@ def test_table_compares_the_model_with_others_and_with_baselines(inputs, tiny_to
     monkeypatch.setattr("litebert.commands.finetune_tasks.finetune_tasks.difference_between", None)
     assert finetune_tasks(run).to_dict() == result.to_dict()  # the differences are kept
     assert "tf-idf, linear model" in result.to_text()
+
+
+def test_runs_at_the_same_time_are_those_of_one_after_the_other(inputs, tmp_path, monkeypatch):
+    usual = {"intermediate": None, "intermediate_settings": (), "random_weights": True, "seeds": 2}
+    settings = (*SHORT, "train.precision=fp32")
+    alone = finetune_tasks(run_of(inputs, tmp_path / "alone", settings=settings, **usual))
+    run = run_of(inputs, tmp_path / "parallel", settings=settings, **usual)
+    with monkeypatch.context() as patch:
+        patch.setenv("WORLD_SIZE", "2")
+        with pytest.raises(ConfigError, match="run it without torchrun"):
+            finetune_tasks(run, jobs=2)
+    parallel = finetune_tasks(run, jobs=2)
+    assert parallel.scores["cola"].models == alone.scores["cola"].models
+    assert {file.stem for file in (run.out / "logs").iterdir()} == {
+        f"cola-{name}-seed={seed}" for name in ("random-weights", "model") for seed in (0, 1)
+    }
+    monkeypatch.setattr("litebert.commands.finetune_tasks.finetune_tasks.train_in_parallel", None)
+    assert finetune_tasks(run, jobs=2).to_dict() == parallel.to_dict()  # nothing is trained again
+
+
+def test_failed_run_is_named_after_all_others_are_finished(inputs, tmp_path):
+    missing = tmp_path / "missing"
+    usual = {"intermediate": None, "intermediate_settings": (), "compare": (f"other={missing}",)}
+    run = run_of(inputs, tmp_path / "out", **usual)
+    with pytest.raises(CheckpointError, match=r"1 of 2 runs failed, cola-other-seed=0; the first: .*missing") as error:
+        finetune_tasks(run, jobs=2)
+    assert str(run.out / "logs" / "cola-other-seed=0.log") in str(error.value)
+    assert run.directory_of("cola", name="model", seed=0).joinpath("result.json").exists()
+
+
+def test_run_whose_process_is_killed_is_named(inputs, tmp_path, monkeypatch):
+    monkeypatch.setattr("litebert.commands.finetune_tasks.parallel_runs.run_workers", lambda runs, *_, **__: runs[:1])
+    run = run_of(inputs, tmp_path, intermediate=None, intermediate_settings=())
+    with pytest.raises(
+        CheckpointError, match=r"1 of 1 runs failed, cola-model-seed=0; the first: its process was killed"
+    ):
+        finetune_tasks(run, jobs=2)
 
 
 def test_baselines_may_be_added_to_finished_runs_and_left_out_again(inputs, tmp_path, monkeypatch):

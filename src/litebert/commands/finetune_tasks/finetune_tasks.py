@@ -1,8 +1,10 @@
 """Fine-tuning of one or several models on several benchmarks, optionally after an intermediate task, such as MNLI."""
 
 import logging
+import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +16,14 @@ from litebert.commands.finetune.finetune_result import FinetuneResult
 from litebert.commands.finetune.finetune_settings import FinetuneRun, without_directory
 from litebert.commands.finetune.setup import read_data
 from litebert.commands.finetune_tasks.finetune_tasks_settings import MODEL, FinetuneTasksRun
+from litebert.commands.finetune_tasks.parallel_runs import NamedRun, train_in_parallel
 from litebert.commands.fingerprint import fingerprint_of
 from litebert.commands.result import Result
-from litebert.commands.run_directory import deciding_settings
+from litebert.commands.run_directory import RunDirectory, deciding_settings
 from litebert.commands.sweep.trial_results import SeedStatistics, statistics_of
+from litebert.errors import ConfigError
 from litebert.files import read_json_object, write_bytes, write_json
+from litebert.machine import validate_processes
 from litebert.model.io.hub import model_directory
 from litebert.tasks.metrics.bootstrap_difference import BootstrapDifference
 from litebert.tasks.metrics.metrics import METRICS
@@ -81,17 +86,23 @@ class FinetuneTasksResult(Result):
         return rows
 
 
-def finetune_tasks(run: FinetuneTasksRun, *, callbacks: Sequence[Callback] = ()) -> FinetuneTasksResult:
+def finetune_tasks(run: FinetuneTasksRun, *, jobs: int = 1, callbacks: Sequence[Callback] = ()) -> FinetuneTasksResult:
     """Fine-tune on the intermediate task, if there is one, then each model on each task with each seed.
 
-    The result is written after each task. The same call resumes; finished runs are not trained again.
+    With several `jobs`, that many runs are trained at once in processes of their own, all tasks of a seed before those
+    of the next. The result is written after each task. The same call resumes; finished runs are not trained again.
     """
+    validate_processes(jobs, where="jobs")
+    if jobs > 1 and os.environ.get("WORLD_SIZE", "1") != "1":
+        raise ConfigError("finetune-tasks: starts its own processes (--jobs); run it without torchrun")
     for task in run.tasks:  # wrong settings are refused before hours of training
         for name in run.model_names:
             run.run_on(task, name=name, model=run.model, seed=0)
     if run.baselines:
         require_scikit_learn(run.tasks, needed_for="--baselines")
     intermediate = _on_intermediate(run, run.intermediate, callbacks) if run.intermediate else None
+    if jobs > 1:
+        _train_in_parallel(run, str(intermediate or run.model), jobs, callbacks)
     scores: dict[str, TaskScores] = {}
     for task in run.tasks:
         scores[task] = _scores(run, task, str(intermediate or run.model), callbacks)
@@ -99,6 +110,20 @@ def finetune_tasks(run: FinetuneTasksRun, *, callbacks: Sequence[Callback] = ())
         result.write(run.out / "result.json")
         write_bytes(run.out / "table.md", f"{markdown_table(result.rows())}\n".encode())
     return result
+
+
+def _train_in_parallel(run: FinetuneTasksRun, start: str, jobs: int, callbacks: Sequence[Callback]) -> None:
+    """Train the unfinished runs, `jobs` at once."""
+    waiting = []
+    for seed, task, name in product(range(run.seeds), run.tasks, run.model_names):
+        settings = run.run_on(task, name=name, model=start, seed=seed)
+        directory = run.directory_of(task, name=name, seed=seed)
+        if RunDirectory(directory).result(FinetuneResult) is None:
+            waiting.append(NamedRun(f"{task}-{name}-seed={seed}", settings, directory))
+        else:  # refused before hours of training if its rows or weights are others
+            finetune(settings, directory, callbacks=callbacks)
+    if waiting:
+        train_in_parallel(waiting, run.out, jobs=jobs)
 
 
 def _scores(run: FinetuneTasksRun, task: str, start: str, callbacks: Sequence[Callback]) -> TaskScores:
