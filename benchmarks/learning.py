@@ -26,7 +26,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from litebert.commands.doctor import doctor
-from litebert.commands.pretrain.pretraining_objective import PretrainingObjective, pretraining_output
+from litebert.commands.pretrain.pretraining_objective import PretrainingObjective
 from litebert.corpus.format.shards import Corpus
 from litebert.corpus.sampling.pretrain_batches import PretrainBatch, PretrainBatches
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
@@ -124,7 +124,11 @@ def litebert_side(weights: Path, settings: TrainSettings) -> Side:
     def step(batch: PretrainBatch, learning_rate: float) -> None:
         trained.update([batch], objective.counts(batch), learning_rate=learning_rate, seed=0)
 
-    return Side("litebert", model, step, lambda batch: pretraining_output(model, batch).mlm_logits)
+    def logits(batch: PretrainBatch) -> Tensor:
+        inputs = batch.input_ids, batch.attention_mask, batch.token_type_ids
+        return model(*inputs, batch.masked_positions, batch.sequence_starts).mlm_logits
+
+    return Side("litebert", model, step, logits)
 
 
 def transformers_side(weights: Path, settings: TrainSettings) -> Side:

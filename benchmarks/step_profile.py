@@ -137,8 +137,7 @@ def model_parts(model: ForPretraining, batch: PretrainBatch, *, seconds: float) 
         return encoder.projection(encoder.embeddings(ids, types, layout.positions))
 
     def head(states: Tensor) -> Tensor:
-        logits = model.mlm(states[0], encoder.embeddings.word.weight)
-        return classification_loss(logits, batch.labels)
+        return model.mlm.loss(states[0], encoder.embeddings.word.weight, batch.labels).loss
 
     def order(states: Tensor) -> Tensor:
         return classification_loss(model.sentence_pair(encoder.pool(states[0])), batch.sentence_pair_labels)

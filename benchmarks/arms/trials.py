@@ -24,7 +24,8 @@ from litebert.loss_sums import LossSums
 from litebert.model.encoder import Encoder
 from litebert.model.kernels.layout import UnpaddedLayout
 from litebert.model.kernels.rotary import rotation_at
-from litebert.model.losses import is_correct
+from litebert.model.kernels.vocabulary_loss import VocabularyLoss
+from litebert.model.layers.block import MaskedLMHead
 from litebert.training.callbacks.callback import Callback, RunState, StepRecord
 
 SKIPPED_LAYERS: Final = 0.2
@@ -174,20 +175,20 @@ def _random_positions(mask: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
 def z_loss() -> Iterator[list[Callback]]:
     """Add 1e-4 times the squared log of the softmax's normalizer. Source: Chowdhery et al. 2022, PaLM.
 
-    Both losses read the logits in fp32: added in 16 bits, the gradient of the small one is mostly rounded away.
+    It reads logits of its own, in fp32: its gradient, added to that of the other loss in 16 bits, is mostly rounded
+    away.
     """
 
-    def sums(self: PretrainingObjective, output: Any, batch: Any) -> LossSums:
-        if not output.mlm_logits.requires_grad:
-            return original(self, output, batch)
-        logits = output.mlm_logits.float()
-        found = original(self, output._replace(mlm_logits=logits), batch)
-        name = next(iter(found.losses))
-        added = Z_LOSS * logits[batch.labels != NO_LABEL].logsumexp(-1).square().sum()
-        return LossSums(found.losses | {name: found.losses[name] + added}, found.correct)
+    def loss(self: MaskedLMHead, states: Any, word_embeddings: Any, labels: Any) -> VocabularyLoss:
+        found = original(self, states, word_embeddings, labels)
+        if not found.loss.requires_grad:
+            return found
+        logits = self(states, word_embeddings).float()
+        added = Z_LOSS * logits[labels != NO_LABEL].logsumexp(-1).square().sum()
+        return found._replace(loss=found.loss + added)
 
-    original = PretrainingObjective.sums
-    with patch.object(PretrainingObjective, "sums", sums):
+    original = MaskedLMHead.loss
+    with patch.object(MaskedLMHead, "loss", loss):
         yield []
 
 
@@ -240,10 +241,10 @@ def adaptive_masking() -> Iterator[list[Callback]]:
         return original(grid, vocabulary, settings, mlm_probability=mlm_probability)
 
     def sums_of(self: PretrainingObjective, output: Any, batch: Any) -> LossSums:
-        if output.mlm_logits.requires_grad and not batch.causal and len(errors):
+        if output.mlm.loss.requires_grad and not batch.causal and len(errors):
             has_label = batch.labels != NO_LABEL
             labels = batch.labels[has_label].numpy()
-            wrong = 1.0 - is_correct(output.mlm_logits, batch.labels)[has_label].float().numpy()
+            wrong = 1.0 - output.mlm.correct[has_label].float().numpy()
             counts, missed = np.bincount(labels, minlength=len(errors)), np.bincount(labels, wrong, len(errors))
             kept = 0.98**counts
             errors[:] = kept * errors + (1 - kept) * missed / np.maximum(counts, 1)

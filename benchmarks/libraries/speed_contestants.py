@@ -138,11 +138,10 @@ def load_theirs(directory: Path, attention: str) -> nn.Module:
 
 def our_loss(model: nn.Module, batch: PretrainBatch) -> Tensor:
     """Mean MLM loss plus mean SOP loss of litebert."""
-    output = model(*_inputs(batch), batch.masked_positions)
-    mlm = classification_loss(output.mlm_logits, batch.labels) / len(batch.labels)
-    return mlm + classification_loss(output.sentence_pair_logits, batch.sentence_pair_labels) / len(
-        batch.sentence_pair_labels
-    )
+    output = model(*_inputs(batch), batch.masked_positions, masked_labels=batch.labels)
+    pairs = batch.sentence_pair_labels
+    pair_loss = classification_loss(output.sentence_pair_logits, pairs) / len(pairs)
+    return output.mlm.loss / len(batch.labels) + pair_loss
 
 
 def their_arguments(batch: PretrainBatch) -> dict[str, Tensor]:

@@ -5,6 +5,8 @@ from typing import NamedTuple
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from litebert.model.kernels.vocabulary_loss import VocabularyLoss
+
 
 class EncoderOutput(NamedTuple):
     """Outputs of the encoder. Values at padded positions are meaningless."""
@@ -26,6 +28,14 @@ class PretrainingOutput(NamedTuple):
     """Column 0: in order (SOP) or consecutive (NSP); column 1: swapped (SOP) or from another document (NSP)."""
     loss: Float[Tensor, ""] | None = None
     """With labels: the sum of the mean cross-entropies of both heads."""
+
+
+class PretrainingLosses(NamedTuple):
+    """What pretraining needs of the two heads; the logits of the vocabulary are not stored."""
+
+    mlm: VocabularyLoss
+    sentence_pair_logits: Float[Tensor, "X 2"]
+    """As in `PretrainingOutput`."""
 
 
 class MaskedLMOutput(NamedTuple):

@@ -9,8 +9,9 @@ from torch import Tensor, nn
 
 from litebert.commands.pretrain.pretraining_objective import PretrainingObjective, is_correct, with_rounded_labels
 from litebert.corpus.sampling.sampling_settings import Pairing
+from litebert.model.kernels.vocabulary_loss import vocabulary_loss
 from litebert.model.losses import NO_LABEL
-from litebert.model.outputs import PretrainingOutput
+from litebert.model.outputs import PretrainingLosses
 from litebert.training.protocols import Objective
 
 
@@ -29,14 +30,16 @@ class PretrainingExamples:
 
 
 class Fixed(nn.Module):
-    """A model that always returns one output."""
+    """A model that always has the same logits."""
 
-    def __init__(self, output):
+    def __init__(self, mlm_logits, sentence_pair_logits):
         super().__init__()
-        self.output = output
+        self.mlm_logits, self.sentence_pair_logits = mlm_logits, sentence_pair_logits
 
-    def forward(self, *inputs, causal):
-        return self.output
+    def forward(self, *inputs, masked_labels, causal):
+        classes = self.mlm_logits.shape[1]
+        loss = vocabulary_loss(self.mlm_logits, torch.eye(classes), torch.zeros(classes), masked_labels)
+        return PretrainingLosses(loss, self.sentence_pair_logits)
 
 
 def test_pretraining_objective_implements_the_protocol():
@@ -46,8 +49,7 @@ def test_pretraining_objective_implements_the_protocol():
 @pytest.mark.parametrize("pairing", get_args(Pairing))
 def test_pretraining_objective_names_the_pair_loss_after_its_pairing(pairing):
     batch = PretrainingExamples(torch.tensor([1]), torch.tensor([NO_LABEL if pairing == "none" else 0]))
-    output = PretrainingOutput(torch.zeros(1, 5), torch.zeros(1, 2))
-    sums = PretrainingObjective(pairing)(Fixed(output), batch)
+    sums = PretrainingObjective(pairing)(Fixed(torch.zeros(1, 5), torch.zeros(1, 2)), batch)
     expected = {"mlm"} | ({pairing} - {"none"})
     assert set(sums.losses) == set(sums.correct) == set(PretrainingObjective(pairing).counts(batch)) == expected
 
@@ -59,7 +61,7 @@ def test_pretraining_objective_sums_both_losses_and_counts_only_labels():
     )
     batch = PretrainingExamples(torch.tensor([1, 2, NO_LABEL, 3]), torch.tensor([0, 0, NO_LABEL]))
     objective = PretrainingObjective()
-    sums = objective(Fixed(PretrainingOutput(mlm_logits, sentence_pair_logits)), batch)
+    sums = objective(Fixed(mlm_logits, sentence_pair_logits), batch)
     expected = -mlm_logits.log_softmax(-1)[[0, 1, 3], [1, 2, 3]].sum()
     torch.testing.assert_close(sums.losses["mlm"], expected)
     torch.testing.assert_close(sums.losses["sop"], -sentence_pair_logits.log_softmax(-1)[[0, 1], [0, 0]].sum())
@@ -72,7 +74,7 @@ def test_pretraining_objective_of_a_causal_batch_is_the_next_token_loss_alone():
     logits = torch.randn(3, 7, generator=torch.manual_seed(0))
     batch = PretrainingExamples(torch.tensor([1, 2, 3]), torch.tensor([NO_LABEL, NO_LABEL]), causal=True)
     objective = PretrainingObjective()
-    sums = objective(Fixed(PretrainingOutput(logits, torch.zeros(2, 2))), batch)
+    sums = objective(Fixed(logits, torch.zeros(2, 2)), batch)
     torch.testing.assert_close(sums.losses, {"clm": -logits.log_softmax(-1)[[0, 1, 2], [1, 2, 3]].sum()})
     assert objective.counts(batch) == {"clm": 3}
 
@@ -103,11 +105,11 @@ def test_rounded_labels_are_followed_by_positions_without_a_label():
 def test_pairing_none_gives_the_pair_head_a_zero_gradient_and_no_metric():
     pair_logits = torch.randn(2, 2, generator=torch.manual_seed(0)).requires_grad_()
     batch = PretrainingExamples(torch.tensor([1]), torch.tensor([NO_LABEL, NO_LABEL]))
-    output = PretrainingOutput(torch.zeros(1, 5), pair_logits)
+    model = Fixed(torch.zeros(1, 5), pair_logits)
     none, sop = PretrainingObjective("none"), PretrainingObjective("sop")
-    sums = none(Fixed(output), batch)
+    sums = none(model, batch)
     sums.losses["mlm"].backward()
     assert pair_logits.grad is not None
     assert not pair_logits.grad.any()
-    assert sums.losses["mlm"] == sop(Fixed(output), batch).losses["mlm"]
+    assert sums.losses["mlm"] == sop(model, batch).losses["mlm"]
     assert none.counts(batch) == {"mlm": 1}

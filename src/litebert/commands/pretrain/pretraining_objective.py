@@ -17,7 +17,7 @@ from litebert.model.config import ModelConfig
 from litebert.model.kernels.layout import rounded_up
 from litebert.model.losses import NO_LABEL, classification_loss, is_correct
 from litebert.model.model_stats import flops_per_token
-from litebert.model.outputs import PretrainingOutput
+from litebert.model.outputs import PretrainingLosses
 
 MAJORITY_TOKEN = "majority_token"
 SPAN_LENGTHS = {"mlm_span_1": (1, 1), "mlm_span_2": (2, 2), "mlm_span_3": (3, 3), "mlm_span_4_or_more": (4, 2**31)}
@@ -50,13 +50,13 @@ class PretrainingObjective:
         """Summed cross-entropies and numbers of correct predictions of one microbatch."""
         if model.training:
             batch = with_rounded_labels(batch)
-        return self.sums(pretraining_output(model, batch), batch)
+        return self.sums(pretraining_losses(model, batch), batch)
 
-    def sums(self, output: PretrainingOutput, batch: PretrainBatch) -> LossSums:
+    def sums(self, output: PretrainingLosses, batch: PretrainBatch) -> LossSums:
         """As `__call__`, for an output already computed."""
         name = "clm" if batch.causal else "mlm"
-        token_loss = classification_loss(output.mlm_logits, batch.labels)
-        correct = {name: is_correct(output.mlm_logits, batch.labels).sum()}
+        token_loss = output.mlm.loss
+        correct = {name: output.mlm.correct.sum()}
         pair_logits, pair_labels = output.sentence_pair_logits, batch.sentence_pair_labels
         pair_loss = classification_loss(pair_logits, pair_labels)
         if self._pair_name is None or batch.causal:
@@ -68,10 +68,10 @@ class PretrainingObjective:
         )
 
 
-def pretraining_output(model: nn.Module, batch: PretrainBatch) -> PretrainingOutput:
-    """The logits of both heads for a batch."""
-    inputs = batch.input_ids, batch.attention_mask, batch.token_type_ids
-    return model(*inputs, batch.masked_positions, batch.sequence_starts, causal=batch.causal)
+def pretraining_losses(model: nn.Module, batch: PretrainBatch) -> PretrainingLosses:
+    """The outputs of both heads for a batch."""
+    inputs = batch.input_ids, batch.attention_mask, batch.token_type_ids, batch.masked_positions, batch.sequence_starts
+    return model(*inputs, masked_labels=batch.labels, causal=batch.causal)
 
 
 def with_rounded_labels(batch: PretrainBatch) -> PretrainBatch:
@@ -127,9 +127,9 @@ class ValidationObjective:
 
     def __call__(self, model: nn.Module, batch: PretrainBatch) -> LossSums:
         """Summed losses, and numbers of correct predictions of each loss and group."""
-        output = pretraining_output(model, batch)
+        output = pretraining_losses(model, batch)
         sums = self._objective.sums(output, batch)
-        correct = is_correct(output.mlm_logits, batch.labels)
+        correct = output.mlm.correct
         groups = {name: (correct & group).sum() for name, group in self._groups(batch).items()}
         baseline = (batch.labels == self._most_frequent).sum()
         return LossSums(sums.losses, sums.correct | groups | {MAJORITY_TOKEN: baseline})

@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 NO_LABEL: Final = -100
-_ELEMENTS_PER_CHUNK: Final = {"cpu": 2**18, "gpu": 2**25}
+ELEMENTS_PER_CHUNK: Final = {"cpu": 2**18, "gpu": 2**25}
 """On a CPU as many as stay in its cache; on a GPU 128 MiB in 32 bits for each tensor of a chunk, since launching a
 kernel takes microseconds however few rows it has."""
 
@@ -35,17 +35,16 @@ class _SummedCrossEntropy(torch.autograd.Function):
         classes, losses = labels.clamp(min=0)[:, None], []
         gradient = torch.empty_like(logits) if ctx.needs_input_grad[0] else logits.new_empty(len(logits), 0)
         for chunk, label, out in _in_chunks(logits, classes, gradient):
-            wide = at_least_32_bits(chunk)  # operations on mixed dtypes are slow on a CPU
-            probabilities = wide.softmax(-1)
-            # The probability of the label can round to zero, that of the most probable class cannot, so its logarithm
-            # is taken, and the difference of the two logits is added.
-            distance = wide.amax(-1, keepdim=True) - wide.gather(1, label)
-            losses.append(distance - probabilities.amax(-1, keepdim=True).log_())
+            # Operations on mixed dtypes are slow on a CPU.
+            wide = chunk.to(torch.promote_types(chunk.dtype, torch.float32), copy=True)
+            own, largest = wide.gather(1, label), wide.amax(-1, keepdim=True)
+            probabilities, log_sum = softmax_(wide, largest)
+            losses.append(largest - own + log_sum)
             if ctx.needs_input_grad[0]:
-                out.copy_(probabilities.scatter_add_(1, label, -torch.ones_like(distance)))
+                out.copy_(probabilities.scatter_add_(1, label, -torch.ones_like(own)))
         unlabelled = labels == NO_LABEL
         if ctx.needs_input_grad[0]:
-            _zero_rows(gradient, unlabelled)
+            zero_rows(gradient, unlabelled)
         ctx.save_for_backward(gradient)
         return torch.cat(losses)[:, 0].masked_fill(unlabelled, 0).sum()
 
@@ -57,7 +56,19 @@ class _SummedCrossEntropy(torch.autograd.Function):
         return gradient * grad_outputs[0], None
 
 
-def _zero_rows(matrix: Float[Tensor, "P V"], rows: Bool[Tensor, " P"]) -> None:
+def softmax_(wide: Float[Tensor, "P V"], largest: Float[Tensor, "P 1"]) -> tuple[Tensor, Tensor]:
+    """Probabilities [P, V], and the log of the sum of exp(wide - largest) [P, 1], which cannot underflow.
+
+    `wide` is overwritten on a CPU, where torch's softmax, into memory of its own, takes 1.3 times as long.
+    """
+    if wide.is_cpu:
+        total = wide.sub_(largest).exp_().sum(-1, keepdim=True)
+        return wide.mul_(total.reciprocal()), total.log()
+    probabilities = wide.softmax(-1)
+    return probabilities, -probabilities.amax(-1, keepdim=True).log_()
+
+
+def zero_rows(matrix: Float[Tensor, "P V"], rows: Bool[Tensor, " P"]) -> None:
     """On a CPU without a pass over all elements, on a GPU without a synchronisation."""
     if matrix.is_cpu:
         matrix.index_fill_(0, rows.nonzero()[:, 0], 0)
@@ -67,6 +78,10 @@ def _zero_rows(matrix: Float[Tensor, "P V"], rows: Bool[Tensor, " P"]) -> None:
 
 def _in_chunks(logits: Tensor, *others: Tensor) -> Iterator[tuple[Tensor, ...]]:
     """Chunks of some rows of each tensor."""
-    elements = _ELEMENTS_PER_CHUNK["cpu" if logits.is_cpu else "gpu"]
-    rows = max(1, elements // logits.shape[1])
+    rows = rows_per_chunk(logits.shape[1], logits.device)
     return zip(*(tensor.split(rows) for tensor in (logits, *others)), strict=True)
+
+
+def rows_per_chunk(classes: int, device: torch.device) -> int:
+    """Number of rows of logits that are computed with at once."""
+    return max(1, ELEMENTS_PER_CHUNK["cpu" if device.type == "cpu" else "gpu"] // classes)

@@ -17,6 +17,7 @@ from litebert.model.kernels.attention_kernels import attention_probabilities
 from litebert.model.kernels.cpu_gelu import gelu_tanh
 from litebert.model.kernels.layout import Layout
 from litebert.model.kernels.rotary import Rotation, rotate_heads, with_adjacent_pairs
+from litebert.model.kernels.vocabulary_loss import VocabularyLoss, vocabulary_loss
 
 WeightUpdates = Mapping[str, Float[Tensor, "outputs inputs"]]
 """Name of a dense layer of the block → matrix to add to its weight."""
@@ -234,4 +235,14 @@ class MaskedLMHead(nn.Module):
 
     def forward(self, states: Float[Tensor, "*P H"], word_embeddings: Float[Tensor, "V E"]) -> Float[Tensor, "*P V"]:
         """Logits of the original tokens at the positions of `states`."""
-        return F.linear(self.norm(self.activation(self.dense(states))), word_embeddings, self.bias)
+        return F.linear(self._transformed(states), word_embeddings, self.bias)
+
+    def loss(
+        self, states: Float[Tensor, "P H"], word_embeddings: Float[Tensor, "V E"], labels: Int[Tensor, " P"]
+    ) -> VocabularyLoss:
+        """Summed loss of the logits, which are not stored."""
+        transformed = to_autocast_dtype(self._transformed(states))
+        return vocabulary_loss(transformed, to_autocast_dtype(word_embeddings), self.bias, labels)
+
+    def _transformed(self, states: Float[Tensor, "*P H"]) -> Float[Tensor, "*P E"]:
+        return self.norm(self.activation(self.dense(states)))

@@ -1,0 +1,127 @@
+"""Cross-entropy of logits over a large vocabulary that are never stored: the last product of the MLM head and its loss.
+
+The forward pass computes some rows of the logits at a time, their losses and their gradient, which is stored in the
+dtype of the states, not scaled. So the backward pass scales the small gradients of states and weight instead of that of
+the logits. Idea: Liger kernel (Hsu et al. 2024, arXiv 2410.10989), section 3.2. Measurements:
+docs/results/performance.md.
+"""
+
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from litebert.model.kernels.cross_entropy import (
+    NO_LABEL,
+    at_least_32_bits,
+    rows_per_chunk,
+    softmax_,
+    zero_rows,
+)
+
+_ROWS_PER_PRODUCT: Final = 256
+"""On a CPU; enough for a product at full speed, and few enough that its result stays in the cache."""
+
+
+class VocabularyLoss(NamedTuple):
+    """What training needs of the logits."""
+
+    loss: Float[Tensor, ""]
+    """Summed cross-entropy, in at least 32 bits; label -100 is ignored."""
+    correct: Bool[Tensor, " P"]
+    """Whether the largest logit is that of the label; False without a label."""
+
+
+def vocabulary_loss(
+    states: Float[Tensor, "P E"],
+    weight: Float[Tensor, "V E"],
+    bias: Float[Tensor, " V"],
+    labels: Int[Tensor, " P"],
+) -> VocabularyLoss:
+    """Loss of the logits `states @ weight.T + bias`.
+
+    `states` and `weight` have one dtype, in which the product is computed; the bias is added in at least 32 bits.
+    """
+    # Without gradients the inputs of a function may still require them.
+    trained = torch.is_grad_enabled() and any(each.requires_grad for each in (states, weight, bias))
+    return VocabularyLoss(*_VocabularyLoss.apply(states, weight, bias, labels, trained))
+
+
+class _VocabularyLoss(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any, states: Tensor, weight: Tensor, bias: Tensor, labels: Tensor, trained: bool
+    ) -> tuple[Tensor, Tensor]:
+        gradient = states.new_empty(len(states), len(weight) if trained else 0)
+        wide_bias = at_least_32_bits(bias)
+        bias_gradient = torch.zeros_like(wide_bias)
+        has_label = labels != NO_LABEL
+        losses, correct = [], []
+        with torch.autocast(states.device.type, enabled=False):
+            targets = labels.clamp(min=0)[:, None], has_label.to(wide_bias.dtype), gradient
+            for logits, label, weights, out in _logits_in_chunks(states, weight, *targets):
+                logits.add_(wide_bias)
+                own = logits.gather(1, label)
+                other = logits.scatter_(1, label, -torch.inf).amax(-1, keepdim=True)
+                logits.scatter_(1, label, own)
+                correct.append(_is_first_of_the_largest(logits, label, own, other))
+                largest = torch.maximum(own, other)
+                probabilities, log_sum = softmax_(logits, largest)
+                losses.append(largest - own + log_sum)
+                if trained:
+                    gradients = probabilities.scatter_add_(1, label, -torch.ones_like(own))
+                    bias_gradient.addmv_(gradients.mT, weights)
+                    out.copy_(gradients)
+        if trained:
+            zero_rows(gradient, ~has_label)
+        ctx.save_for_backward(states, weight, gradient, bias_gradient)
+        ctx.bias_dtype = bias.dtype
+        loss = torch.cat(losses)[:, 0].masked_fill(~has_label, 0).sum()
+        found = torch.cat(correct) & has_label
+        ctx.mark_non_differentiable(found)
+        return loss, found
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *grad_outputs: Any) -> tuple[Tensor | None, ...]:  # pyrefly: ignore[bad-override]
+        states, weight, gradient, bias_gradient = ctx.saved_tensors
+        scale = grad_outputs[0]
+        with torch.autocast(states.device.type, enabled=False):
+            return (
+                gradient @ weight * scale if ctx.needs_input_grad[0] else None,
+                gradient.mT @ states * scale if ctx.needs_input_grad[1] else None,
+                (bias_gradient * scale).to(ctx.bias_dtype) if ctx.needs_input_grad[2] else None,
+                None,
+                None,
+            )
+
+
+def _is_first_of_the_largest(
+    logits: Float[Tensor, "P V"], label: Int[Tensor, "P 1"], own: Float[Tensor, "P 1"], other: Float[Tensor, "P 1"]
+) -> Bool[Tensor, " P"]:
+    """Whether argmax is the label; `own` is its logit, `other` the largest logit of the other classes."""
+    if not logits.is_cpu:  # without waiting for the device
+        return logits.argmax(-1) == label[:, 0]
+    correct = (own > other)[:, 0]
+    rows = (own == other).nonzero()[:, 0]
+    correct[rows] = logits[rows].argmax(-1) == label[rows, 0]
+    return correct
+
+
+def _logits_in_chunks(states: Tensor, weight: Tensor, *others: Tensor) -> Iterator[tuple[Tensor, ...]]:
+    """Chunks of the logits without bias, in at least 32 bits, and of the rows of the other tensors.
+
+    Each chunk of logits may be overwritten, and is by the next one: the same memory stays in the cache.
+    """
+    classes = len(weight)
+    at_once = rows_per_chunk(classes, weight.device)
+    per_product = max(at_once, _ROWS_PER_PRODUCT) if states.is_cpu else at_once
+    products = states.new_empty(min(per_product, len(states)), classes)
+    wide = at_least_32_bits(products[:at_once])
+    for part, *rest in zip(*(tensor.split(per_product) for tensor in (states, *others)), strict=True):
+        product = torch.mm(part, weight.mT, out=products[: len(part)])
+        for logits, *more in zip(*(each.split(at_once) for each in (product, *rest)), strict=True):
+            yield logits if logits.dtype == wide.dtype else wide[: len(logits)].copy_(logits), *more
