@@ -1,0 +1,116 @@
+"""Speed of a fine-tuned classifier, from texts to labels: litebert, transformers with the same files, and tf-idf.
+
+    OMP_NUM_THREADS=1 python benchmarks/classifier.py RUN --train SST-2/train.tsv --dev SST-2/dev.tsv --text sentence
+
+Outputs are compared before anything is timed: accuracies, and the share of labels that are those of litebert in fp32.
+Contestants take turns, and each one's fastest turn counts; for one text, the median of the first hundred.
+"""
+
+import argparse
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas
+import torch
+
+from litebert.inference.predictor import Predictor
+
+Classify = Callable[[Sequence[str]], list[str]]
+PRECISIONS = ("fp32", "bf16", "int8")
+BATCH = 32
+TURNS = 3
+
+
+def main() -> None:
+    """Compare the labels, then measure, and print a table."""
+    arguments = _arguments()
+    torch.set_num_threads(arguments.threads)
+    train, dev = (pandas.read_csv(path, sep="\t", quoting=3) for path in (arguments.train, arguments.dev))
+    texts, labels = list(dev[arguments.text]), [str(label) for label in dev[arguments.label]]
+    contestants = {f"litebert, {each}": ours(arguments.run, each) for each in PRECISIONS}
+    contestants["transformers, fp32"] = theirs(arguments.run)
+    contestants["tf-idf and logistic regression"] = linear(list(train[arguments.text]), list(train[arguments.label]))
+    predicted = {name: classify(texts) for name, classify in contestants.items()}
+    best = dict.fromkeys(contestants, float("inf"))
+    for _ in range(TURNS):
+        for name, classify in contestants.items():
+            best[name] = min(best[name], seconds(classify, texts))
+    print(f"{arguments.threads} threads, {len(texts):,} texts\n")
+    print("| | accuracy | labels as in fp32 | texts a second | ms for one text |")
+    print("| --- | --- | --- | --- | --- |")
+    for name, classify in contestants.items():
+        accuracy, same = agreement(predicted[name], labels), agreement(predicted[name], predicted["litebert, fp32"])
+        alone = statistics.median(seconds(classify, [text]) for text in texts[:100])
+        print(f"| {name} | {accuracy:.1%} | {same:.1%} | {len(texts) / best[name]:,.0f} | {1e3 * alone:.2f} |")
+
+
+def ours(run: Path, precision: str) -> Classify:
+    """The predictor."""
+    predictor = Predictor.load(run, precision=precision)
+    return lambda texts: [each.label for each in predictor.classify(texts)]
+
+
+def theirs(run: Path) -> Classify:
+    """The same model directory in transformers, in batches of the order of the texts."""
+    from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+    directory = run / "model"
+    tokenizer: Any = AutoTokenizer.from_pretrained(directory)
+    model: Any = AutoModelForSequenceClassification.from_pretrained(directory, trust_remote_code=True).eval()
+
+    @torch.inference_mode()
+    def classify(texts: Sequence[str]) -> list[str]:
+        found: list[str] = []
+        for first in range(0, len(texts), BATCH):
+            inputs = tokenizer(list(texts[first : first + BATCH]), padding=True, truncation=True, return_tensors="pt")
+            found += [model.config.id2label[index] for index in model(**inputs).logits.argmax(-1).tolist()]
+        return found
+
+    return classify
+
+
+def linear(texts: Sequence[str], labels: Sequence[Any]) -> Classify:
+    """Word and character n-grams, as in the baseline of `litebert finetune`."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline, make_union
+
+    common = {"sublinear_tf": True, "strip_accents": "unicode", "dtype": np.float32}
+    words, characters = (
+        TfidfVectorizer(ngram_range=(1, 2), **common),
+        TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 5), **common),
+    )
+    model = make_pipeline(make_union(words, characters), LogisticRegression(C=10, solver="liblinear"))
+    model.fit(texts, [str(label) for label in labels])
+    return lambda texts: list(model.predict(texts))
+
+
+def agreement(first: Sequence[str], second: Sequence[str]) -> float:
+    """Share of equal labels."""
+    return float(np.mean([one == other for one, other in zip(first, second, strict=True)]))
+
+
+def seconds(classify: Classify, texts: Sequence[str]) -> float:
+    """Of one call."""
+    began = time.perf_counter()
+    classify(texts)
+    return time.perf_counter() - began
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("run", type=Path, help="run directory of a classifier")
+    parser.add_argument("--train", type=Path, required=True, help=".tsv that the linear model is fitted to")
+    parser.add_argument("--dev", type=Path, required=True)
+    parser.add_argument("--text", default="text", help="column of the texts")
+    parser.add_argument("--label", default="label")
+    parser.add_argument("--threads", type=int, default=1)
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()
