@@ -5,7 +5,7 @@ from litebert.errors import ConfigError
 from litebert.inference.inference_model import inference_model, resolve_precision
 from litebert.model import matmul_speed
 from litebert.model.models import ForSequenceClassification
-from litebert.model.prepacked.prepack import has_operators
+from litebert.model.prepacked.prepack import has_operators, modules_and_parameters
 from support.models.tolerances import within
 
 needs_onednn = pytest.mark.skipif(not has_operators("fp32"), reason="torch without oneDNN")
@@ -88,3 +88,20 @@ def test_prepacked_model_accepts_rows_without_a_token(model, lengths):
     ids = torch.full(mask.shape, 5)
     with inference_model(model, "fp32") as running:
         assert running(ids, mask, torch.zeros_like(ids)).logits.isfinite().all()
+
+
+def test_modules_that_were_in_training_are_again_and_no_others(model):
+    """Also where the mode of a part is not that of the model."""
+    model.train()
+    model.encoder.eval()
+    before = {name: module.training for name, module in model.named_modules()}
+    with inference_model(model, "fp32"):
+        assert not any(module.training for module in model.modules())
+    assert {name: module.training for name, module in model.named_modules()} == before
+    assert set(before.values()) == {False, True}
+
+
+def test_modules_and_parameters_are_those_of_torch(model):
+    modules, parameters = modules_and_parameters(model)
+    assert {id(each) for each in modules} == {id(each) for each in model.modules()}
+    assert {id(each) for each in parameters} == {id(each) for each in model.parameters()}

@@ -1,7 +1,7 @@
 """The model that runs at prediction: prepacked for the processor, or the given one under autocast."""
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final, get_args
 from weakref import WeakKeyDictionary
@@ -11,7 +11,7 @@ from torch import nn
 
 from litebert.errors import ConfigError
 from litebert.model import matmul_speed
-from litebert.model.prepacked.prepack import can_prepack, prepacked
+from litebert.model.prepacked.prepack import can_prepack, modules_and_parameters, prepacked
 from litebert.precision import autocast, gpu_computes_bf16
 from litebert.settings import InferencePrecision
 
@@ -49,24 +49,32 @@ def inference_model(model: nn.Module, precision: InferencePrecision) -> Iterator
     On a CPU it is a prepacked copy with the present weights of `model`; otherwise `model` itself under autocast.
     `precision` is resolved. Raises ConfigError for int8 where a model cannot be prepacked.
     """
+    modules, parameters = modules_and_parameters(model)
     fast = can_prepack(model, precision)
     if precision == "int8" and not fast:
         raise ConfigError("precision: int8 needs a model of litebert on a CPU with oneDNN; use bf16 or fp32")
-    training = model.training
-    trained = training or any(each.grad is not None for each in model.parameters())
-    model.eval()  # also for the copy, which shares the embeddings and heads
+    training = [module for module in modules if module.training]
+    trained = model.training or any(each.grad is not None for each in parameters)
+    _set_training(training, value=False)  # also for the copy, which shares the embeddings and heads
     try:
-        with torch.inference_mode(), autocast("fp32" if fast else precision, next(model.parameters()).device):
-            yield _prepacked(model, precision, trained=trained) if fast else model
+        with torch.inference_mode(), autocast("fp32" if fast else precision, parameters[0].device):
+            yield _prepacked(model, parameters, precision, trained=trained) if fast else model
     finally:
-        model.train(training)
+        _set_training(training, value=True)
 
 
-def _prepacked(model: nn.Module, precision: InferencePrecision, *, trained: bool) -> nn.Module:
+def _set_training(modules: Iterable[nn.Module], *, value: bool) -> None:
+    for module in modules:
+        module.training = value
+
+
+def _prepacked(
+    model: nn.Module, parameters: Iterable[nn.Parameter], precision: InferencePrecision, *, trained: bool
+) -> nn.Module:
     """The prepacked copy: new for a model in training, otherwise one for as long as the weights stay."""
     if trained:  # torch's fused optimizers change weights without counting it in `_version`
         return prepacked(model, precision)
-    versions = tuple((each.data_ptr(), 0 if each.is_inference() else each._version) for each in model.parameters())
+    versions = tuple((each.data_ptr(), 0 if each.is_inference() else each._version) for each in parameters)
     known = _PREPACKED.get(model)
     if known is None or known[:2] != (precision, versions):
         known = _PREPACKED[model] = (precision, versions, prepacked(model, precision))
