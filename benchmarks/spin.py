@@ -35,9 +35,8 @@ def measure() -> None:
         if step == 5:
             start = time.perf_counter()
         with torch.autocast("cpu", torch.bfloat16):
-            output = model(ids, everything, segments, positions)
-        mlm = classification_loss(output.mlm_logits, ids.flatten()[positions]) / len(positions)
-        loss = mlm + classification_loss(output.sentence_pair_logits, order) / len(order)
+            output = model(ids, everything, segments, positions, masked_labels=ids.flatten()[positions])
+        loss = output.mlm.loss / len(positions) + classification_loss(output.sentence_pair_logits, order) / len(order)
         loss.backward()
         optimizer.step()
         optimizer.zero_grad()

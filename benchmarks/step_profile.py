@@ -23,9 +23,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import speed_timing as timing
 import torch
 from libraries import speed_contestants as who
+from libraries import speed_timing as timing
 from libraries.product_times import product_seconds
 from torch import Tensor
 from torch.nn.utils import clip_grads_with_norm_, get_total_norm

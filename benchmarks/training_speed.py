@@ -18,9 +18,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import speed_timing as timing
 import torch
 from libraries import speed_contestants as who
+from libraries import speed_timing as timing
 
 from litebert.commands.doctor import doctor
 from litebert.corpus.sampling.pretrain_batches import PretrainBatch

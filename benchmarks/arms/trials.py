@@ -22,9 +22,9 @@ from litebert.corpus.sampling.pairing import NO_LABEL, Example, ExampleSource
 from litebert.corpus.sampling.pretrain_batches import PretrainBatches
 from litebert.loss_sums import LossSums
 from litebert.model.encoder import Encoder
+from litebert.model.kernels.cross_entropy import VocabularyLoss
 from litebert.model.kernels.layout import UnpaddedLayout
 from litebert.model.kernels.rotary import rotation_at
-from litebert.model.kernels.vocabulary_loss import VocabularyLoss
 from litebert.model.layers.block import MaskedLMHead
 from litebert.training.callbacks.callback import Callback, RunState, StepRecord
 

@@ -35,6 +35,7 @@ REFUSED = [
     ["sweep", "pretrain", "tinny", "seed=0,1", "--corpus", "corpus", "--out", "sweep"],
     ["sweep", "pretrain", "tiny", "seed=0,1", "--corpus", "corpus", "--out", "sweep", "--jobs", "0"],
     ["sweep", "pretrain", "tiny", "train=", "--corpus", "corpus", "--out", "sweep"],
+    ["finetune-tasks", "cola", "--model", "model", "--task-dir", "glue", "--out", "tasks", "--jobs", "0"],
     ["reproduce", "table-99", "--corpus", "corpus", "--out", "tables"],
     ["reproduce", "table-1", "--corpus", "corpus", "--out", "tables", "--scale", "tinny"],
     ["reproduce", "table-1", "--corpus", "corpus", "--out", "tables", "--jobs", "0"],

@@ -38,7 +38,7 @@ COMMANDS = {
     ],
     "finetune-tasks": [
         *("task:cola", "--model model:{made}/run", "--task-dir labelled:{bad}/directory", "--out out:{new}/out"),
-        "--seeds count:1",
+        *("--seeds count:1", "--jobs count:1"),
     ],
     "predict": ["classifier:{made}/tuned", "labelled:{made}/labelled.csv", "{new}/out.csv", "--threads count:1"],
     "predict (output)": ["classifier:{made}/tuned", "{made}/labelled.csv", "out:{new}/out.csv"],

@@ -3,7 +3,9 @@
 import pytest
 import torch
 
+from litebert.errors import ConfigError
 from litebert.model.io.model_directory import save_model
+from litebert.model.model_inputs import validate_masked_labels
 from litebert.model.models import (
     ForMaskedLM,
     ForMultipleChoice,
@@ -98,3 +100,14 @@ def test_kind_of_the_labels_decides_the_loss(small_config):
     binary = torch.nn.functional.binary_cross_entropy_with_logits(several(IDS).logits, flags)
     assert torch.equal(scores(IDS, labels=numbers).loss, squared)
     assert torch.equal(several(IDS, labels=flags).loss, binary)
+
+
+def test_masked_labels_are_one_for_each_position_and_the_only_labels(tiny_config):
+    model, positions = ForPretraining(tiny_config, seed=0), torch.tensor([1, 2])
+    ids, labels = torch.zeros(1, 4, dtype=torch.int64), torch.tensor([0, 1])
+    with pytest.raises(ConfigError, match="2 labels for no masked_positions"):
+        model(ids, masked_labels=labels)
+    with pytest.raises(ConfigError, match="2 labels for 1 masked_positions"):  # in a model, jaxtyping says so before
+        validate_masked_labels(labels, positions[:1], others=())
+    with pytest.raises(ConfigError, match="remove one"):
+        model(ids, masked_positions=positions, masked_labels=labels, labels=ids)

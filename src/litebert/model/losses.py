@@ -7,25 +7,21 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from litebert.model.kernels.cross_entropy import NO_LABEL, summed_cross_entropy
+from litebert.model.kernels.cross_entropy import NO_LABEL, at_least_32_bits
 from litebert.model.outputs import QuestionAnsweringWithNoAnswerOutput, SpanOutput
 
 
 def is_correct(logits: Float[Tensor, "N C"], labels: Int[Tensor, " N"]) -> Bool[Tensor, " N"]:
     """Whether the largest logit of each row is that of its label; False without a label (no index is NO_LABEL)."""
-    logits = logits.detach()
-    if not logits.is_cpu:
-        return logits.max(-1).indices == labels
-    # On a CPU the maximum alone takes a third of the time; its index only decides between equal logits.
-    correct = (labels != NO_LABEL) & (logits.gather(1, labels.clamp(min=0)[:, None])[:, 0] == logits.amax(-1))
-    rows = correct.nonzero()[:, 0]
-    correct[rows] = logits[rows].max(-1).indices == labels[rows]
-    return correct
+    return logits.detach().argmax(-1) == labels
 
 
 def classification_loss(logits: Float[Tensor, "N C"], labels: Int[Tensor, " N"]) -> Float[Tensor, ""]:
-    """Summed cross-entropy: masked tokens, classes of sequences or (flattened) of tokens, choices, sentence order."""
-    return summed_cross_entropy(logits, labels)
+    """Summed cross-entropy of few classes: of sequences or (flattened) of tokens, choices, positions, sentence order.
+
+    Tokens of a vocabulary: `vocabulary_loss`.
+    """
+    return F.cross_entropy(at_least_32_bits(logits), labels, ignore_index=NO_LABEL, reduction="sum")
 
 
 def regression_loss(predictions: Float[Tensor, " N"], targets: Float[Tensor, " N"]) -> Float[Tensor, ""]:

@@ -3,6 +3,7 @@
 The trainer uses neither: it gives complete inputs, and `losses.py` has the sums that it divides over a whole step.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
@@ -10,6 +11,7 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from litebert.errors import ConfigError
 from litebert.model.kernels.cross_entropy import NO_LABEL
 
 
@@ -40,6 +42,15 @@ def labelled_positions(input_ids: Tensor, labels: Tensor | None) -> Int[Tensor, 
     if labels is None:
         return torch.arange(input_ids.numel(), device=input_ids.device)
     return (labels.flatten() != NO_LABEL).nonzero()[:, 0]
+
+
+def validate_masked_labels(labels: Tensor, positions: Tensor | None, *, others: Sequence[Tensor | None]) -> None:
+    """Raise ConfigError unless there is one label for each position, and no label of the `others`."""
+    if positions is None or len(labels) != len(positions):
+        found = "no masked_positions" if positions is None else f"{len(positions):,} masked_positions"
+        raise ConfigError(f"masked_labels: {len(labels):,} labels for {found}; give one for each position")
+    if any(each is not None for each in others):
+        raise ConfigError("masked_labels: given with labels or sentence_order_label, which need logits; remove one")
 
 
 def label_loss(logits: Float[Tensor, "*B C"], labels: Tensor | None) -> Float[Tensor, ""] | None:

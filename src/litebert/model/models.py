@@ -15,7 +15,14 @@ from litebert.model.io.hub_model import HubModel
 from litebert.model.io.model_spec import TrainedPairing
 from litebert.model.kernels.cross_entropy import at_least_32_bits
 from litebert.model.layers.block import MaskedLMHead
-from litebert.model.model_inputs import ModelInputs, complete_inputs, label_loss, labelled_positions, span_label_loss
+from litebert.model.model_inputs import (
+    ModelInputs,
+    complete_inputs,
+    label_loss,
+    labelled_positions,
+    span_label_loss,
+    validate_masked_labels,
+)
 from litebert.model.outputs import (
     AnswerBeams,
     ClassifierOutput,
@@ -69,6 +76,8 @@ class ForPretraining(HubModel):
         attends to a later one, so that each position can predict the next token. With `masked_labels`, one for each of
         the `masked_positions`, the summed loss of the tokens instead of their logits, in less time and memory.
         """
+        if masked_labels is not None:
+            validate_masked_labels(masked_labels, masked_positions, others=(labels, sentence_order_label))
         inputs = complete_inputs(input_ids, attention_mask, token_type_ids)
         if masked_positions is None:
             masked_positions = labelled_positions(input_ids, labels)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from litebert.model.kernels.vocabulary_loss import VocabularyLoss
+from litebert.model.kernels.cross_entropy import VocabularyLoss
 
 
 class EncoderOutput(NamedTuple):

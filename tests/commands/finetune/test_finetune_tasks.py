@@ -2,19 +2,23 @@
 
 import json
 import sys
+from itertools import combinations, product
+from shutil import copytree
 
 import pytest
+import torch
+from safetensors.torch import load_file
 
 from litebert.cli.main import main
 from litebert.commands.finetune.finetune_settings import load_finetune_config
 from litebert.commands.finetune_tasks.finetune_tasks import finetune_tasks
 from litebert.commands.finetune_tasks.finetune_tasks_settings import FinetuneTasksRun
 from litebert.commands.recipes import recipe_names
-from litebert.errors import CheckpointError, ConfigError, MissingExtraError
+from litebert.errors import ConfigError, LitebertError, MissingExtraError
 from litebert.settings import changed_names, flatten, is_permitted
 from support.data.benchmark_files import write_cola, write_mnli
 from support.data.question_builders import QUESTIONS, squad_json, write_squad
-from support.models.tolerances import tolerance
+from support.models.tolerances import tolerance, within
 from support.runs.tiny_runs import save_pretrained
 
 WRONG = ("x", "=x", "x=", "model=x", "random-weights=x", "a/b=x")
@@ -130,38 +134,62 @@ def test_table_compares_the_model_with_others_and_with_baselines(inputs, tiny_to
 
 def test_runs_at_the_same_time_are_those_of_one_after_the_other(inputs, tmp_path, monkeypatch):
     usual = {"intermediate": None, "intermediate_settings": (), "random_weights": True, "seeds": 2}
-    settings = (*SHORT, "train.precision=fp32")
-    alone = finetune_tasks(run_of(inputs, tmp_path / "alone", settings=settings, **usual))
-    run = run_of(inputs, tmp_path / "parallel", settings=settings, **usual)
+    alone = run_of(inputs, tmp_path / "alone", **usual)
+    finetune_tasks(alone)
+    run = run_of(inputs, tmp_path / "parallel", **usual)
     with monkeypatch.context() as patch:
         patch.setenv("WORLD_SIZE", "2")
         with pytest.raises(ConfigError, match="run it without torchrun"):
             finetune_tasks(run, jobs=2)
     parallel = finetune_tasks(run, jobs=2)
-    assert parallel.scores["cola"].models == alone.scores["cola"].models
-    assert {file.stem for file in (run.out / "logs").iterdir()} == {
-        f"cola-{name}-seed={seed}" for name in ("random-weights", "model") for seed in (0, 1)
-    }
+    weights = []
+    for name, seed in product(("random-weights", "model"), (0, 1)):
+        expected, found = (
+            load_file(each.directory_of("cola", name=name, seed=seed) / "model" / "model.safetensors")
+            for each in (alone, run)
+        )
+        assert all(torch.allclose(found[key], expected[key], **within(depth="compound")) for key in expected)
+        weights.append(found["albert.embeddings.word_embeddings.weight"])
+    assert not any(torch.equal(first, second) for first, second in combinations(weights, 2))
+    logs = {file.relative_to(run.out / "logs").as_posix() for file in (run.out / "logs").rglob("*.log")}
+    assert logs == {f"{name}cola/seed={seed}.log" for name in ("compared/random-weights/", "") for seed in (0, 1)}
     monkeypatch.setattr("litebert.commands.finetune_tasks.finetune_tasks.train_in_parallel", None)
     assert finetune_tasks(run, jobs=2).to_dict() == parallel.to_dict()  # nothing is trained again
 
 
-def test_failed_run_is_named_after_all_others_are_finished(inputs, tmp_path):
-    missing = tmp_path / "missing"
-    usual = {"intermediate": None, "intermediate_settings": (), "compare": (f"other={missing}",)}
-    run = run_of(inputs, tmp_path / "out", **usual)
-    with pytest.raises(CheckpointError, match=r"1 of 2 runs failed, cola-other-seed=0; the first: .*missing") as error:
+def test_intermediate_run_at_several_jobs_has_a_process_of_its_own(inputs, tmp_path):
+    run = run_of(inputs, tmp_path / "out")
+    result = finetune_tasks(run, jobs=2)
+    (log,) = (run.out / "logs" / "intermediate").iterdir()
+    assert log.stem == result.intermediate.name
+    taken = tmp_path / "bad" / "intermediate"
+    taken.parent.mkdir()
+    taken.write_text("not a directory")
+    with pytest.raises(LitebertError, match=r"1 runs failed: intermediate/mnli-.*The first: "):
+        finetune_tasks(run_of(inputs, tmp_path / "bad"), jobs=2)
+
+
+def test_failed_run_is_named_and_the_other_tasks_have_their_result(inputs, tmp_path):
+    model, data = inputs
+    copied = copytree(data, tmp_path / "glue")
+    missing = (copied / "CoLA" / "train.tsv").rename(tmp_path / "elsewhere.tsv")
+    run = run_of((model, copied), tmp_path / "out", tasks=("cola", "mnli"), **DIRECT)
+    failed = r"1 runs failed: cola/seed=0\. The first: .*train\.tsv.*its log is .*seed=0\.log"
+    with pytest.raises(LitebertError, match=failed):
         finetune_tasks(run, jobs=2)
-    assert str(run.out / "logs" / "cola-other-seed=0.log") in str(error.value)
-    assert run.directory_of("cola", name="model", seed=0).joinpath("result.json").exists()
+    assert list(json.loads((run.out / "result.json").read_text())["scores"]) == ["mnli"]
+    missing.rename(copied / "CoLA" / "train.tsv")
+    assert list(finetune_tasks(run, jobs=2).scores) == ["cola", "mnli"]
+    assert not list((run.out / "failures").rglob("*.json"))
 
 
-def test_run_whose_process_is_killed_is_named(inputs, tmp_path, monkeypatch):
-    monkeypatch.setattr("litebert.commands.finetune_tasks.parallel_runs.run_workers", lambda runs, *_, **__: runs[:1])
+def test_run_whose_process_is_killed_is_named_with_its_code(inputs, tmp_path, monkeypatch):
+    def killed(runs, worker, ended, **_):
+        return [run for run in runs if worker(run) and not ended(run, -9)]
+
+    monkeypatch.setattr("litebert.commands.finetune_tasks.parallel_runs.run_workers", killed)
     run = run_of(inputs, tmp_path, intermediate=None, intermediate_settings=())
-    with pytest.raises(
-        CheckpointError, match=r"1 of 1 runs failed, cola-model-seed=0; the first: its process was killed"
-    ):
+    with pytest.raises(LitebertError, match=r"1 runs failed: cola/seed=0\. The first: its process ended with code -9"):
         finetune_tasks(run, jobs=2)
 
 

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from litebert.commands.pretrain.pretraining_objective import PretrainingObjective, is_correct, with_rounded_labels
 from litebert.corpus.sampling.sampling_settings import Pairing
-from litebert.model.kernels.vocabulary_loss import vocabulary_loss
+from litebert.model.kernels.cross_entropy import vocabulary_loss
 from litebert.model.losses import NO_LABEL
 from litebert.model.outputs import PretrainingLosses
 from litebert.training.protocols import Objective

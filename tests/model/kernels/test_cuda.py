@@ -7,9 +7,8 @@ import torch
 import torch.nn.functional as F
 
 from litebert.model.kernels import cross_entropy
-from litebert.model.kernels.cross_entropy import NO_LABEL, summed_cross_entropy
+from litebert.model.kernels.cross_entropy import NO_LABEL, vocabulary_loss
 from litebert.model.kernels.layout import AttentionKernel
-from litebert.model.kernels.vocabulary_loss import vocabulary_loss
 from litebert.model.models import ForPretraining
 from support.models.model_builders import MODERN, padded_mask, random_batch
 from support.models.tolerances import tolerance
@@ -46,21 +45,9 @@ def test_attention_kernels_give_the_reference_on_a_gpu(tiny_config, kernel, head
 
 
 @pytest.mark.parametrize("elements", [22, 2**25])
-def test_cross_entropy_on_a_gpu_equals_torch_and_ignores_rows_without_label(elements, monkeypatch):
-    monkeypatch.setattr(cross_entropy, "ELEMENTS_PER_CHUNK", {"gpu": elements})
-    logits = torch.randn(4, 11, device=DEVICE, requires_grad=True)
-    labels = torch.tensor([3, NO_LABEL, 10, 0], device=DEVICE)
-    expected = F.cross_entropy(logits, labels, ignore_index=NO_LABEL, reduction="sum")
-    loss = summed_cross_entropy(logits, labels)
-    (gradient,), (expected_gradient,) = torch.autograd.grad(loss, logits), torch.autograd.grad(expected, logits)
-    assert torch.allclose(loss, expected)
-    assert torch.allclose(gradient, expected_gradient, atol=tolerance(torch.float32))
-
-
-@pytest.mark.parametrize("elements", [22, 2**25])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_vocabulary_loss_on_a_gpu_equals_torch(elements, dtype, monkeypatch):
-    monkeypatch.setattr(cross_entropy, "ELEMENTS_PER_CHUNK", {"gpu": elements})
+    monkeypatch.setattr(cross_entropy, "_ELEMENTS_PER_CHUNK", {"gpu": elements})
     states, weight, bias = (torch.randn(*shape, device=DEVICE) for shape in ((4, 6), (11, 6), (11,)))
     inputs = [states.to(dtype).requires_grad_(), weight.to(dtype).requires_grad_(), bias.requires_grad_()]
     labels = torch.tensor([3, NO_LABEL, 10, 0], device=DEVICE)

@@ -36,10 +36,15 @@ class Golden:
         rows, length = self.expected["input_ids"].shape
         return (self.expected["masked_lm_positions"] + torch.arange(rows)[:, None] * length).flatten()
 
-    def losses(self, output) -> tuple[Tensor, Tensor]:
-        """The means of google-research/albert, which adds 1e-5 to the MLM count."""
+    @property
+    def masked_labels(self) -> Tensor:
+        """-100 where the weight of a masked position is zero."""
         weights = self.expected["masked_lm_weights"].flatten()
-        labels = self.expected["masked_lm_ids"].flatten().masked_fill(weights == 0, -100)
+        return self.expected["masked_lm_ids"].flatten().masked_fill(weights == 0, -100)
+
+    def losses(self) -> tuple[Tensor, Tensor]:
+        """The means of google-research/albert, which adds 1e-5 to the MLM count."""
+        output = self.model(*self.batch, self.flat_positions, masked_labels=self.masked_labels)
         orders = self.expected["sentence_order_labels"][:, 0]
-        mlm = classification_loss(output.mlm_logits, labels) / (weights.sum() + 1e-5)
+        mlm = output.mlm.loss / (self.expected["masked_lm_weights"].sum() + 1e-5)
         return mlm, classification_loss(output.sentence_pair_logits, orders) / len(orders)

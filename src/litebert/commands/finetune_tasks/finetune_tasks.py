@@ -16,10 +16,11 @@ from litebert.commands.finetune.finetune_result import FinetuneResult
 from litebert.commands.finetune.finetune_settings import FinetuneRun, without_directory
 from litebert.commands.finetune.setup import read_data
 from litebert.commands.finetune_tasks.finetune_tasks_settings import MODEL, FinetuneTasksRun
-from litebert.commands.finetune_tasks.parallel_runs import NamedRun, train_in_parallel
+from litebert.commands.finetune_tasks.parallel_runs import RunOfTask, failure_of, train_in_parallel
 from litebert.commands.fingerprint import fingerprint_of
 from litebert.commands.result import Result
-from litebert.commands.run_directory import RunDirectory, deciding_settings
+from litebert.commands.run_directory import deciding_settings
+from litebert.commands.sweep.run_trials import validate_inputs
 from litebert.commands.sweep.trial_results import SeedStatistics, statistics_of
 from litebert.errors import ConfigError
 from litebert.files import read_json_object, write_bytes, write_json
@@ -29,6 +30,7 @@ from litebert.tasks.metrics.bootstrap_difference import BootstrapDifference
 from litebert.tasks.metrics.metrics import METRICS
 from litebert.tasks.metrics.text_table import Rows, aligned, markdown_table
 from litebert.training.callbacks.callback import Callback
+from litebert.training.checkpointing.checkpoint import locked_directory
 
 logger = logging.getLogger(__name__)
 LINEAR = "tf-idf, linear model"
@@ -89,8 +91,12 @@ class FinetuneTasksResult(Result):
 def finetune_tasks(run: FinetuneTasksRun, *, jobs: int = 1, callbacks: Sequence[Callback] = ()) -> FinetuneTasksResult:
     """Fine-tune on the intermediate task, if there is one, then each model on each task with each seed.
 
-    With several `jobs`, that many runs are trained at once in processes of their own, all tasks of a seed before those
-    of the next. The result is written after each task. The same call resumes; finished runs are not trained again.
+    With several `jobs`, that many runs are trained at once in processes of their own, without the `callbacks`: all
+    tasks of a seed before those of the next. The result is written after each task; with `jobs`, when all runs have
+    ended. The same call resumes; finished runs are not trained again.
+
+    Raises:
+        LitebertError: with `jobs`, if a run failed; the result has the tasks without such a run.
     """
     validate_processes(jobs, where="jobs")
     if jobs > 1 and os.environ.get("WORLD_SIZE", "1") != "1":
@@ -100,30 +106,37 @@ def finetune_tasks(run: FinetuneTasksRun, *, jobs: int = 1, callbacks: Sequence[
             run.run_on(task, name=name, model=run.model, seed=0)
     if run.baselines:
         require_scikit_learn(run.tasks, needed_for="--baselines")
-    intermediate = _on_intermediate(run, run.intermediate, callbacks) if run.intermediate else None
-    if jobs > 1:
-        _train_in_parallel(run, str(intermediate or run.model), jobs, callbacks)
-    scores: dict[str, TaskScores] = {}
+    run.out.mkdir(parents=True, exist_ok=True)
+    with locked_directory(run.out):
+        return _finetune_tasks(run, jobs=jobs, callbacks=callbacks)
+
+
+def _finetune_tasks(run: FinetuneTasksRun, *, jobs: int, callbacks: Sequence[Callback]) -> FinetuneTasksResult:
+    intermediate = _on_intermediate(run, run.intermediate, jobs, callbacks) if run.intermediate else None
+    start = str(intermediate or run.model)
+    failed = _train_in_parallel(run, start, jobs) if jobs > 1 else []
+    result = FinetuneTasksResult(run.out, intermediate, {})
     for task in run.tasks:
-        scores[task] = _scores(run, task, str(intermediate or run.model), callbacks)
-        result = FinetuneTasksResult(run.out, intermediate, dict(scores))
+        if task in (each.task for each in failed):
+            continue
+        result = replace(result, scores={**result.scores, task: _scores(run, task, start, callbacks)})
         result.write(run.out / "result.json")
         write_bytes(run.out / "table.md", f"{markdown_table(result.rows())}\n".encode())
+    if failed:
+        raise failure_of(failed, run.out)
     return result
 
 
-def _train_in_parallel(run: FinetuneTasksRun, start: str, jobs: int, callbacks: Sequence[Callback]) -> None:
-    """Train the unfinished runs, `jobs` at once."""
-    waiting = []
+def _train_in_parallel(run: FinetuneTasksRun, start: str, jobs: int) -> list[RunOfTask]:
+    """Train the unfinished runs, `jobs` at once, and return those that failed."""
+    runs = []
     for seed, task, name in product(range(run.seeds), run.tasks, run.model_names):
         settings = run.run_on(task, name=name, model=start, seed=seed)
-        directory = run.directory_of(task, name=name, seed=seed)
-        if RunDirectory(directory).result(FinetuneResult) is None:
-            waiting.append(NamedRun(f"{task}-{name}-seed={seed}", settings, directory))
-        else:  # refused before hours of training if its rows or weights are others
-            finetune(settings, directory, callbacks=callbacks)
-    if waiting:
-        train_in_parallel(waiting, run.out, jobs=jobs)
+        runs.append(RunOfTask(task, settings, run.directory_of(task, name=name, seed=seed)))
+    finished = [each for each in runs if each.finished]
+    validate_inputs((each.settings, each.directory) for each in finished)
+    waiting = [each for each in runs if each not in finished]
+    return train_in_parallel(waiting, run.out, jobs=jobs) if waiting else []
 
 
 def _scores(run: FinetuneTasksRun, task: str, start: str, callbacks: Sequence[Callback]) -> TaskScores:
@@ -192,11 +205,17 @@ def _difference_cell(difference: BootstrapDifference, name: str) -> str:
     return f"{value:+.1f} ({low:+.1f} to {high:+.1f})"
 
 
-def _on_intermediate(run: FinetuneTasksRun, task: str, callbacks: Sequence[Callback]) -> Path:
-    """The run directory of the intermediate task, named by a hash of the model and of the settings of the run."""
+def _on_intermediate(run: FinetuneTasksRun, task: str, jobs: int, callbacks: Sequence[Callback]) -> Path:
+    """The run directory of the intermediate task, named by a hash of the model and of the settings of the run.
+
+    With several `jobs` it is trained in a process of its own too, which then leaves a GPU to the others.
+    """
     settings = run.run_on_intermediate(task)
     model = model_directory(run.model)
     directory = run.out / "intermediate" / f"{task}-{fingerprint_of([], [model], _identity(settings))[:8]}"
+    own = RunOfTask(task, settings, directory)
+    if jobs > 1 and not own.finished and (failed := train_in_parallel([own], run.out, jobs=1)):
+        raise failure_of(failed, run.out)
     finetune(settings, directory, callbacks=callbacks)
     return directory
 

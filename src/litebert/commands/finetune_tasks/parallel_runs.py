@@ -6,68 +6,83 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from litebert.commands.finetune.earlier_run import open_directory
+from litebert.commands.finetune.finetune_result import FinetuneResult
 from litebert.commands.finetune.finetune_settings import FinetuneRun
 from litebert.commands.sweep import run_trials
 from litebert.commands.worker_processes import Worker, run_workers
-from litebert.errors import CheckpointError
-from litebert.files import read_json_object
+from litebert.errors import LitebertError
+from litebert.files import read_json_object, write_json
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class NamedRun:
-    """A run, with a name for its log lines and files."""
+class RunOfTask:
+    """A run, with the task that it belongs to."""
 
-    name: str
+    task: str
     settings: FinetuneRun
     directory: Path
 
+    @property
+    def finished(self) -> bool:
+        """Whether it has a result, with these settings."""
+        return open_directory(self.settings, self.directory).result(FinetuneResult) is not None
 
-def train_in_parallel(runs: Sequence[NamedRun], out: Path, *, jobs: int) -> None:
-    """Train the runs, `jobs` at once. Logs are in `out/logs`, reasons of failures in `out/failures`.
+
+def train_in_parallel(runs: Sequence[RunOfTask], out: Path, *, jobs: int) -> list[RunOfTask]:
+    """Train the runs, `jobs` at once, and return those that failed.
+
+    Logs are in `out/logs`, reasons of failures in `out/failures`.
 
     Raises:
-        CheckpointError: if one failed, once all others are finished.
         StoppedBySignalError: after a signal, once every running one has saved its state.
     """
     logger.info("training %d runs, %d at once", len(runs), min(jobs, len(runs)))
 
-    def worker(run: NamedRun) -> Worker:
+    def worker(run: RunOfTask) -> Worker:
         failure = _failure(out, run)
         failure.unlink(missing_ok=True)
         arguments = {"settings": run.settings.to_dict(), "out": str(run.directory), "failure": str(failure)}
-        return Worker(run.name, run_trials.__name__, json.dumps(arguments), _log(out, run))
+        return Worker(_name(out, run), run_trials.__name__, json.dumps(arguments), _log(out, run))
 
-    def ended(run: NamedRun, code: int) -> bool:
-        succeeded = code == 0 and not _failure(out, run).exists()
-        logger.log(
-            logging.INFO if succeeded else logging.WARNING, "%s: %s", run.name, "done" if succeeded else "failed"
-        )
-        return succeeded
+    def ended(run: RunOfTask, code: int) -> bool:
+        failure = _failure(out, run)
+        if code == 0 and not failure.exists() and run.finished:
+            logger.info("%s: done", _name(out, run))
+            return True
+        if not failure.exists():
+            write_json(failure, {"state": "failed", "reason": f"its process ended with code {code}"})
+        logger.warning("%s: failed: %s; its log is %s", _name(out, run), _reason(out, run), _log(out, run))
+        return False
 
     message = f"{out}: stopped; every run has saved its state, the same command resumes them"
-    failed = run_workers(runs, worker, ended, jobs=min(jobs, len(runs)), stopped=message)
-    if failed:
-        first = failed[0]
-        raise CheckpointError(
-            f"{out}: {len(failed)} of {len(runs)} runs failed, {', '.join(run.name for run in failed)}; the first: "
-            f"{_reason(out, first)}. Its log is {_log(out, first)}; the same command trains only these again"
-        )
+    return run_workers(runs, worker, ended, jobs=min(jobs, len(runs)), stopped=message)
 
 
-def _reason(out: Path, run: NamedRun) -> str:
-    failure = _failure(out, run)
-    return (
-        str(read_json_object(failure, if_missing="run the command again")["reason"])
-        if failure.exists()
-        else "its process was killed"
+def failure_of(failed: Sequence[RunOfTask], out: Path) -> LitebertError:
+    """The error about runs that failed."""
+    first = failed[0]
+    names = ", ".join(_name(out, run) for run in failed)
+    return LitebertError(
+        f"{out}: {len(failed)} runs failed: {names}. The first: {_reason(out, first)}; its log is {_log(out, first)}. "
+        "The tasks of these runs are not in the result; the same command trains them again"
     )
 
 
-def _failure(out: Path, run: NamedRun) -> Path:
-    return out / "failures" / f"{run.name}.json"
+def _reason(out: Path, run: RunOfTask) -> str:
+    return str(read_json_object(_failure(out, run), if_missing="run the command again")["reason"])
 
 
-def _log(out: Path, run: NamedRun) -> Path:
-    return out / "logs" / f"{run.name}.log"
+def _name(out: Path, run: RunOfTask) -> str:
+    """Such as `compared/initialization/cola/seed=0`."""
+    return run.directory.relative_to(out).as_posix()
+
+
+def _failure(out: Path, run: RunOfTask) -> Path:
+    return out / "failures" / f"{_name(out, run)}.json"
+
+
+def _log(out: Path, run: RunOfTask) -> Path:
+    return out / "logs" / f"{_name(out, run)}.log"

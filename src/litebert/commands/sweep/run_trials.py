@@ -8,7 +8,7 @@ import json
 import logging
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from litebert.commands.finetune.earlier_run import validate_same_rows, validate_same_weights
@@ -35,7 +35,7 @@ def train_all(trials: Sequence[Trial], paths: SweepPaths, *, jobs: int, callback
     Raises StoppedBySignalError after a signal, once every running trial has saved its state, and CheckpointError if
     the data or the model are not those of the finished trials.
     """
-    _validate_inputs(trials, paths)
+    validate_inputs((trial.run, paths.run(trial.name)) for trial in trials)
     # Diverged trials are left out: they would diverge again.
     waiting = [trial for trial in trials if result_of(trial, paths).state in ("failed", "unfinished")]
     logger.info("training %d of %d trials", len(waiting), len(trials))
@@ -48,19 +48,18 @@ def train_all(trials: Sequence[Trial], paths: SweepPaths, *, jobs: int, callback
         _log_result(trial, paths)
 
 
-def _validate_inputs(trials: Sequence[Trial], paths: SweepPaths) -> None:
-    """The trials of one table have the same rows and initial weights; each file and model is read once."""
+def validate_inputs(runs: Iterable[tuple[FinetuneRun, Path]]) -> None:
+    """Raise CheckpointError if a finished run had other rows or initial weights; each file and model is read once."""
     read = []
     models = set()
-    for trial in trials:
-        out = paths.run(trial.name)
+    for run, out in runs:
         result = RunDirectory(out).result(FinetuneResult)
-        if result and trial.run.data not in read:
-            validate_same_rows(trial.run, result, out)
-            read.append(trial.run.data)
-        if result and result.model_fingerprint and trial.run.model not in models:
-            validate_same_weights(trial.run, result, out)
-            models.add(trial.run.model)
+        if result and run.data not in read:
+            validate_same_rows(run, result, out)
+            read.append(run.data)
+        if result and result.model_fingerprint and run.model not in models:
+            validate_same_weights(run, result, out)
+            models.add(run.model)
 
 
 def train_one(run: FinetuneRun, out: Path, failure: Path, *, callbacks: Sequence[Callback] = ()) -> None:

@@ -1,12 +1,13 @@
-"""Summed cross-entropy over a large vocabulary in little memory.
+"""Cross-entropy of logits over a large vocabulary that are never stored: the last product of the MLM head and its loss.
 
-`F.cross_entropy` stores the log-probabilities in 32 bits beside the logits. Here the forward pass computes the gradient
-too, some rows at a time, and stores it in the dtype of the logits, which need not be kept: on a CPU less than half the
-memory for 16-bit logits, and faster. Measurements: docs/results/performance.md and docs/results/gpu.md.
+The forward pass computes some rows of the logits at a time, their losses and their gradient, which is stored in the
+dtype of the states, not scaled. So the backward pass scales the small gradients of states and weight instead of that of
+the logits. Idea: Liger kernel (Hsu et al. 2024, arXiv 2410.10989), section 3.2. Measurements:
+docs/results/performance.md.
 """
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -14,14 +15,37 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 NO_LABEL: Final = -100
-ELEMENTS_PER_CHUNK: Final = {"cpu": 2**18, "gpu": 2**25}
-"""On a CPU as many as stay in its cache; on a GPU 128 MiB in 32 bits for each tensor of a chunk, since launching a
-kernel takes microseconds however few rows it has."""
+_ROWS_PER_PRODUCT: Final = 256
+"""On a CPU; enough for a product at full speed, and few enough that its result stays in the cache."""
 
 
-def summed_cross_entropy(logits: Float[Tensor, "P V"], labels: Int[Tensor, " P"]) -> Float[Tensor, ""]:
-    """`F.cross_entropy(logits.float(), labels, reduction="sum")`; label -100 is ignored."""
-    return _SummedCrossEntropy.apply(logits, labels)
+_ELEMENTS_PER_CHUNK: Final = {"cpu": 2**18, "gpu": 2**25}
+"""On a CPU as many as stay in its cache; on a GPU 128 MiB in 32 bits, since launching a kernel takes microseconds
+however few rows it has."""
+
+
+class VocabularyLoss(NamedTuple):
+    """What training needs of the logits."""
+
+    loss: Float[Tensor, ""]
+    """Summed cross-entropy, in at least 32 bits; label -100 is ignored."""
+    correct: Bool[Tensor, " P"]
+    """Whether the largest logit is that of the label; False without a label."""
+
+
+def vocabulary_loss(
+    states: Float[Tensor, "P E"],
+    weight: Float[Tensor, "V E"],
+    bias: Float[Tensor, " V"],
+    labels: Int[Tensor, " P"],
+) -> VocabularyLoss:
+    """Loss of the logits `states @ weight.T + bias`.
+
+    `states` and `weight` have one dtype, in which the product is computed; the bias is added in at least 32 bits.
+    """
+    # Without gradients the inputs of a function may still require them.
+    trained = torch.is_grad_enabled() and any(each.requires_grad for each in (states, weight, bias))
+    return VocabularyLoss(*_VocabularyLoss.apply(states, weight, bias, labels, trained))
 
 
 def at_least_32_bits(logits: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
@@ -29,34 +53,85 @@ def at_least_32_bits(logits: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]
     return logits.to(torch.promote_types(logits.dtype, torch.float32))
 
 
-class _SummedCrossEntropy(torch.autograd.Function):
+class _VocabularyLoss(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, logits: Tensor, labels: Tensor) -> Tensor:
-        classes, losses = labels.clamp(min=0)[:, None], []
-        gradient = torch.empty_like(logits) if ctx.needs_input_grad[0] else logits.new_empty(len(logits), 0)
-        for chunk, label, out in _in_chunks(logits, classes, gradient):
-            # Operations on mixed dtypes are slow on a CPU.
-            wide = chunk.to(torch.promote_types(chunk.dtype, torch.float32), copy=True)
-            own, largest = wide.gather(1, label), wide.amax(-1, keepdim=True)
-            probabilities, log_sum = softmax_(wide, largest)
-            losses.append(largest - own + log_sum)
-            if ctx.needs_input_grad[0]:
-                out.copy_(probabilities.scatter_add_(1, label, -torch.ones_like(own)))
-        unlabelled = labels == NO_LABEL
-        if ctx.needs_input_grad[0]:
-            zero_rows(gradient, unlabelled)
-        ctx.save_for_backward(gradient)
-        return torch.cat(losses)[:, 0].masked_fill(unlabelled, 0).sum()
+    def forward(
+        ctx: Any, states: Tensor, weight: Tensor, bias: Tensor, labels: Tensor, trained: bool
+    ) -> tuple[Tensor, Tensor]:
+        gradient = states.new_empty(len(states), len(weight) if trained else 0)
+        wide_bias = at_least_32_bits(bias)
+        bias_gradient = torch.zeros_like(wide_bias)
+        has_label = labels != NO_LABEL
+        losses, correct = [], []
+        with torch.autocast(states.device.type, enabled=False):
+            targets = labels.clamp(min=0)[:, None], has_label.to(wide_bias.dtype), gradient
+            for logits, label, weights, out in _logits_in_chunks(states, weight, *targets):
+                logits.add_(wide_bias)
+                own = logits.gather(1, label)
+                other = logits.scatter_(1, label, -torch.inf).amax(-1, keepdim=True)
+                logits.scatter_(1, label, own)
+                correct.append(_is_first_of_the_largest(logits, label, own, other))
+                largest = torch.maximum(own, other)
+                probabilities, log_sum = _softmax_(logits, largest)
+                losses.append(largest - own + log_sum)
+                if trained:
+                    gradients = probabilities.scatter_add_(1, label, -torch.ones_like(own))
+                    bias_gradient.addmv_(gradients.mT, weights)
+                    out.copy_(gradients)
+        if trained:
+            _zero_rows(gradient, ~has_label)
+        ctx.save_for_backward(states, weight, gradient, bias_gradient)
+        ctx.bias_dtype = bias.dtype
+        loss = torch.cat(losses)[:, 0].masked_fill(~has_label, 0).sum()
+        found = torch.cat(correct) & has_label
+        ctx.mark_non_differentiable(found)
+        return loss, found
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, *grad_outputs: Any) -> tuple[Tensor, None]:  # pyrefly: ignore[bad-override]
-        """Softmax minus one at the label, scaled by the incoming gradient, a number in at least 32 bits."""
-        (gradient,) = ctx.saved_tensors
-        return gradient * grad_outputs[0], None
+    def backward(ctx: Any, *grad_outputs: Any) -> tuple[Tensor | None, ...]:  # pyrefly: ignore[bad-override]
+        states, weight, gradient, bias_gradient = ctx.saved_tensors
+        scale = grad_outputs[0]
+        with torch.autocast(states.device.type, enabled=False):
+            return (
+                gradient @ weight * scale if ctx.needs_input_grad[0] else None,
+                # Scaled before the sum over all rows, which can exceed what fp16 holds.
+                gradient.mT @ (states * scale) if ctx.needs_input_grad[1] else None,
+                (bias_gradient * scale).to(ctx.bias_dtype) if ctx.needs_input_grad[2] else None,
+                None,
+                None,
+            )
 
 
-def softmax_(wide: Float[Tensor, "P V"], largest: Float[Tensor, "P 1"]) -> tuple[Tensor, Tensor]:
+def _is_first_of_the_largest(
+    logits: Float[Tensor, "P V"], label: Int[Tensor, "P 1"], own: Float[Tensor, "P 1"], other: Float[Tensor, "P 1"]
+) -> Bool[Tensor, " P"]:
+    """Whether argmax is the label; `own` is its logit, `other` the largest logit of the other classes."""
+    if not logits.is_cpu:  # without waiting for the device
+        return logits.argmax(-1) == label[:, 0]
+    correct = (own > other)[:, 0]
+    rows = (own == other).nonzero()[:, 0]
+    correct[rows] = logits[rows].argmax(-1) == label[rows, 0]
+    return correct
+
+
+def _logits_in_chunks(states: Tensor, weight: Tensor, *others: Tensor) -> Iterator[tuple[Tensor, ...]]:
+    """Chunks of the logits without bias, in at least 32 bits, and of the rows of the other tensors.
+
+    Each chunk of logits may be overwritten, and is by the next one: the same memory stays in the cache.
+    """
+    classes = len(weight)
+    at_once = _rows_per_chunk(classes, weight.device)
+    per_product = max(at_once, _ROWS_PER_PRODUCT) if states.is_cpu else at_once
+    products = states.new_empty(min(per_product, len(states)), classes)
+    wide = at_least_32_bits(products[:at_once])
+    for part, *rest in zip(*(tensor.split(per_product) for tensor in (states, *others)), strict=True):
+        product = torch.mm(part, weight.mT, out=products[: len(part)])
+        for logits, *more in zip(*(each.split(at_once) for each in (product, *rest)), strict=True):
+            yield logits if logits.dtype == wide.dtype else wide[: len(logits)].copy_(logits), *more
+
+
+def _softmax_(wide: Float[Tensor, "P V"], largest: Float[Tensor, "P 1"]) -> tuple[Tensor, Tensor]:
     """Probabilities [P, V], and the log of the sum of exp(wide - largest) [P, 1], which cannot underflow.
 
     `wide` is overwritten on a CPU, where torch's softmax, into memory of its own, takes 1.3 times as long.
@@ -68,7 +143,7 @@ def softmax_(wide: Float[Tensor, "P V"], largest: Float[Tensor, "P 1"]) -> tuple
     return probabilities, -probabilities.amax(-1, keepdim=True).log_()
 
 
-def zero_rows(matrix: Float[Tensor, "P V"], rows: Bool[Tensor, " P"]) -> None:
+def _zero_rows(matrix: Float[Tensor, "P V"], rows: Bool[Tensor, " P"]) -> None:
     """On a CPU without a pass over all elements, on a GPU without a synchronisation."""
     if matrix.is_cpu:
         matrix.index_fill_(0, rows.nonzero()[:, 0], 0)
@@ -76,12 +151,6 @@ def zero_rows(matrix: Float[Tensor, "P V"], rows: Bool[Tensor, " P"]) -> None:
         matrix.masked_fill_(rows[:, None], 0)
 
 
-def _in_chunks(logits: Tensor, *others: Tensor) -> Iterator[tuple[Tensor, ...]]:
-    """Chunks of some rows of each tensor."""
-    rows = rows_per_chunk(logits.shape[1], logits.device)
-    return zip(*(tensor.split(rows) for tensor in (logits, *others)), strict=True)
-
-
-def rows_per_chunk(classes: int, device: torch.device) -> int:
+def _rows_per_chunk(classes: int, device: torch.device) -> int:
     """Number of rows of logits that are computed with at once."""
-    return max(1, ELEMENTS_PER_CHUNK["cpu" if device.type == "cpu" else "gpu"] // classes)
+    return max(1, _ELEMENTS_PER_CHUNK["cpu" if device.type == "cpu" else "gpu"] // classes)

@@ -15,9 +15,9 @@ from torch import Tensor, nn
 from litebert.model.config import Activation, ModelConfig, attention_shapes, feed_forward_shapes
 from litebert.model.kernels.attention_kernels import attention_probabilities
 from litebert.model.kernels.cpu_gelu import gelu_tanh
+from litebert.model.kernels.cross_entropy import VocabularyLoss, vocabulary_loss
 from litebert.model.kernels.layout import Layout
 from litebert.model.kernels.rotary import Rotation, rotate_heads, with_adjacent_pairs
-from litebert.model.kernels.vocabulary_loss import VocabularyLoss, vocabulary_loss
 
 WeightUpdates = Mapping[str, Float[Tensor, "outputs inputs"]]
 """Name of a dense layer of the block → matrix to add to its weight."""

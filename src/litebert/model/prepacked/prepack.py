@@ -32,13 +32,16 @@ def has_operators(precision: InferencePrecision) -> bool:
 
 def modules_and_parameters(model: nn.Module) -> tuple[list[nn.Module], list[nn.Parameter]]:
     """All modules and parameters; `model.modules()` and `parameters()` take half of a millisecond for a small model."""
-    modules, parameters, waiting = list[nn.Module](), list[nn.Parameter](), [model]
+    modules, parameters = dict[int, nn.Module](), dict[int, nn.Parameter]()
+    waiting = [model]
     while waiting:
         module = waiting.pop()
-        modules.append(module)
-        parameters += [each for each in module._parameters.values() if each is not None]
+        if id(module) in modules:  # shared
+            continue
+        modules[id(module)] = module
+        parameters |= {id(each): each for each in module._parameters.values() if each is not None}
         waiting += [each for each in module._modules.values() if each is not None]
-    return modules, parameters
+    return list(modules.values()), list(parameters.values())
 
 
 def can_prepack(model: nn.Module, precision: InferencePrecision) -> bool:
