@@ -13,8 +13,9 @@ from litebert.commands.finetune.finetune_settings import load_finetune_config
 from litebert.commands.finetune_tasks.finetune_tasks import finetune_tasks
 from litebert.commands.finetune_tasks.finetune_tasks_settings import FinetuneTasksRun
 from litebert.commands.recipes import recipe_names
-from litebert.errors import ConfigError, LitebertError, MissingExtraError
+from litebert.errors import CheckpointError, ConfigError, DataError, LitebertError, MissingExtraError
 from litebert.settings import changed_names, flatten, is_permitted
+from litebert.training.checkpointing.checkpoint import locked_directory
 from support.data.benchmark_files import write_cola, write_mnli
 from support.data.question_builders import QUESTIONS, squad_json, write_squad
 from support.models.tolerances import tolerance, within
@@ -172,15 +173,26 @@ def test_intermediate_run_at_several_jobs_has_a_process_of_its_own(inputs, tmp_p
 def test_failed_run_is_named_and_the_other_tasks_have_their_result(inputs, tmp_path):
     model, data = inputs
     copied = copytree(data, tmp_path / "glue")
-    missing = (copied / "CoLA" / "train.tsv").rename(tmp_path / "elsewhere.tsv")
+    train = copied / "CoLA" / "train.tsv"
+    rows = train.read_text()
+    train.write_text("damaged\n")
     run = run_of((model, copied), tmp_path / "out", tasks=("cola", "mnli"), **DIRECT)
     failed = r"1 runs failed: cola/seed=0\. The first: .*train\.tsv.*its log is .*seed=0\.log"
     with pytest.raises(LitebertError, match=failed):
         finetune_tasks(run, jobs=2)
     assert list(json.loads((run.out / "result.json").read_text())["scores"]) == ["mnli"]
-    missing.rename(copied / "CoLA" / "train.tsv")
+    train.write_text(rows)
     assert list(finetune_tasks(run, jobs=2).scores) == ["cola", "mnli"]
     assert not list((run.out / "failures").rglob("*.json"))
+
+
+def test_parallel_runs_need_their_files_and_a_directory_of_their_own(inputs, tmp_path):
+    model, _ = inputs
+    with pytest.raises(DataError, match=r"train\.tsv"):
+        finetune_tasks(run_of((model, tmp_path), tmp_path / "out", **DIRECT), jobs=2)
+    assert not (tmp_path / "out").exists()
+    with locked_directory(tmp_path / "out"), pytest.raises(CheckpointError, match="another process"):
+        finetune_tasks(run_of(inputs, tmp_path / "out", **DIRECT), jobs=2)
 
 
 def test_run_whose_process_is_killed_is_named_with_its_code(inputs, tmp_path, monkeypatch):

@@ -11,6 +11,7 @@ from typing import Any
 from litebert.commands.compare.compare import difference_between
 from litebert.commands.ensemble.members import Member
 from litebert.commands.finetune.comparison import require_scikit_learn, scores_of_baseline
+from litebert.commands.finetune.earlier_run import require_files
 from litebert.commands.finetune.finetune import finetune
 from litebert.commands.finetune.finetune_result import FinetuneResult
 from litebert.commands.finetune.finetune_settings import FinetuneRun, without_directory
@@ -106,8 +107,11 @@ def finetune_tasks(run: FinetuneTasksRun, *, jobs: int = 1, callbacks: Sequence[
             run.run_on(task, name=name, model=run.model, seed=0)
     if run.baselines:
         require_scikit_learn(run.tasks, needed_for="--baselines")
-    run.out.mkdir(parents=True, exist_ok=True)
-    with locked_directory(run.out):
+    if jobs == 1:
+        return _finetune_tasks(run, jobs=1, callbacks=callbacks)
+    for task in run.tasks:  # before the first file is written
+        require_files(run.run_on(task, name=MODEL, model=run.model, seed=0).data)
+    with locked_directory(run.out):  # two commands would take the failures of each other for their own
         return _finetune_tasks(run, jobs=jobs, callbacks=callbacks)
 
 
