@@ -137,9 +137,8 @@ def kept_for_backward(config: ModelConfig, *, precision: str, interval: int | No
     labels = torch.arange(29) % config.vocab_size
     low = torch.autocast("cpu", torch.bfloat16, enabled=precision == "bf16")
     with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor), low:
-        output = model(*batch.arguments, torch.arange(29))
-        loss = classification_loss(output.mlm_logits, labels)
-        loss + classification_loss(output.sentence_pair_logits, labels[:8] % 2)
+        output = model(*batch.arguments, torch.arange(29), masked_labels=labels)
+        output.mlm.loss + classification_loss(output.sentence_pair_logits, labels[:8] % 2)
     weights = {tuple(parameter.shape) for parameter in model.parameters() if parameter.ndim == 2}
     weights |= {shape[::-1] for shape in weights}  # autocast keeps copies of the weights too
     return sum(tensor.untyped_storage().nbytes() for tensor in kept.values() if tuple(tensor.shape) not in weights)
