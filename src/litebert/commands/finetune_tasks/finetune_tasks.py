@@ -137,9 +137,8 @@ def _train_in_parallel(run: FinetuneTasksRun, start: str, jobs: int) -> list[Run
     for seed, task, name in product(range(run.seeds), run.tasks, run.model_names):
         settings = run.run_on(task, name=name, model=start, seed=seed)
         runs.append(RunOfTask(task, settings, run.directory_of(task, name=name, seed=seed)))
-    finished = [each for each in runs if each.finished]
-    validate_inputs((each.settings, each.directory) for each in finished)
-    waiting = [each for each in runs if each not in finished]
+    validate_inputs((each.settings, each.directory) for each in runs)
+    waiting = [each for each in runs if not each.finished]
     return train_in_parallel(waiting, run.out, jobs=jobs) if waiting else []
 
 

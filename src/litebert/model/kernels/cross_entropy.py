@@ -17,8 +17,6 @@ from torch.autograd.function import once_differentiable
 NO_LABEL: Final = -100
 _ROWS_PER_PRODUCT: Final = 256
 """On a CPU; enough for a product at full speed, and few enough that its result stays in the cache."""
-
-
 _ELEMENTS_PER_CHUNK: Final = {"cpu": 2**18, "gpu": 2**25}
 """On a CPU as many as stay in its cache; on a GPU 128 MiB in 32 bits, since launching a kernel takes microseconds
 however few rows it has."""
