@@ -18,6 +18,8 @@ import pandas
 import torch
 
 from litebert.inference.predictor import Predictor
+from litebert.tasks.types.text_baselines import INVERSE_REGULARIZATION, MAX_NGRAMS
+from litebert.tokenization.letters import word_expression
 
 Classify = Callable[[Sequence[str]], list[str]]
 PRECISIONS = ("fp32", "bf16", "int8")
@@ -32,7 +34,8 @@ def main() -> None:
     train, dev = (pandas.read_csv(path, sep="\t", quoting=3) for path in (arguments.train, arguments.dev))
     texts, labels = list(dev[arguments.text]), [str(label) for label in dev[arguments.label]]
     contestants = {f"litebert, {each}": ours(arguments.run, each) for each in PRECISIONS}
-    contestants["transformers, fp32"] = theirs(arguments.run)
+    contestants["transformers, fp32"] = theirs(arguments.run, torch.float32)
+    contestants["transformers, bf16"] = theirs(arguments.run, torch.bfloat16)
     contestants["tf-idf and logistic regression"] = linear(list(train[arguments.text]), list(train[arguments.label]))
     predicted = {name: classify(texts) for name, classify in contestants.items()}
     best = dict.fromkeys(contestants, float("inf"))
@@ -54,13 +57,14 @@ def ours(run: Path, precision: str) -> Classify:
     return lambda texts: [each.label for each in predictor.classify(texts)]
 
 
-def theirs(run: Path) -> Classify:
-    """The same model directory in transformers, in batches of the order of the texts."""
+def theirs(run: Path, dtype: torch.dtype) -> Classify:
+    """The same model directory in transformers, in batches of the order of the texts; `dtype` also of the weights."""
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
     directory = run / "model"
     tokenizer: Any = AutoTokenizer.from_pretrained(directory)
-    model: Any = AutoModelForSequenceClassification.from_pretrained(directory, trust_remote_code=True).eval()
+    model: Any = AutoModelForSequenceClassification.from_pretrained(directory, trust_remote_code=True, dtype=dtype)
+    model.eval()
 
     @torch.inference_mode()
     def classify(texts: Sequence[str]) -> list[str]:
@@ -74,17 +78,18 @@ def theirs(run: Path) -> Classify:
 
 
 def linear(texts: Sequence[str], labels: Sequence[Any]) -> Classify:
-    """Word and character n-grams, as in the baseline of `litebert finetune`."""
+    """The features and the regression of the baseline that `litebert finetune` prints."""
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline, make_union
 
-    common = {"sublinear_tf": True, "strip_accents": "unicode", "dtype": np.float32}
+    common = {"sublinear_tf": True, "strip_accents": "unicode", "dtype": np.float32, "max_features": MAX_NGRAMS}
     words, characters = (
-        TfidfVectorizer(ngram_range=(1, 2), **common),
+        TfidfVectorizer(token_pattern=word_expression(), ngram_range=(1, 2), **common),
         TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 5), **common),
     )
-    model = make_pipeline(make_union(words, characters), LogisticRegression(C=10, solver="liblinear"))
+    regression = LogisticRegression(C=INVERSE_REGULARIZATION, solver="liblinear")
+    model = make_pipeline(make_union(words, characters), regression)
     model.fit(texts, [str(label) for label in labels])
     return lambda texts: list(model.predict(texts))
 

@@ -39,6 +39,26 @@ def test_step_seconds_leave_out_evaluation_and_callbacks(tmp_path):
     assert 0 < result.step_seconds <= result.elapsed_seconds - 0.4
 
 
+@pytest.mark.parametrize(("duration", "steps"), [("12 seconds", {4}), ("20 seconds", {4, 6})])
+def test_checkpoint_that_becomes_due_during_an_evaluation_is_saved_after_it(tmp_path, monkeypatch, duration, steps):
+    clock = {"seconds": 0.0}
+
+    def evaluate(model):  # after 4 and 16 seconds, until 14 and 26
+        clock["seconds"] += 10
+        return {"loss": 1.0}
+
+    class OneSecond(Callback):
+        def limits(self, labels):
+            clock["seconds"] += 1
+            return super().limits(labels)
+
+    monkeypatch.setattr("litebert.training.trainer.time.perf_counter", lambda: clock["seconds"])
+    settings = {"evaluate_every": "4 seconds", "checkpoint_every": "6 seconds"}
+    train(tmp_path, duration=duration, schedule="constant", evaluate=evaluate, callbacks=[OneSecond()], **settings)
+    saved = {int(path.name.split("-")[1]) for path in (tmp_path / "checkpoints").glob("step-*")}
+    assert saved == steps
+
+
 def test_metrics_of_a_step_are_complete(tmp_path):
     train(tmp_path, flops=lambda batch: 100 * batch.num_tokens)
     first = rows(tmp_path)[0]

@@ -203,7 +203,7 @@ class Trainer:
         """Step until the run ends; evaluate and save when due."""
         self._start = time.perf_counter() - self.progress.seconds
         if self._run.evaluation_due:
-            self._evaluate_and_save(save=True)
+            self._evaluate_and_save(since=None)
         elif self._ended:
             logger.info("%s: finished at step %d, nothing to do", self._info.directory, self.progress.step)
         while not self._ended:
@@ -215,10 +215,14 @@ class Trainer:
                 self._call(lambda callback: callback.on_rollback(self._run))
                 continue
             self._run.evaluation_due = self._evaluate is not None and self._schedule.evaluates(before, self.progress)
-            self._evaluate_and_save(save=self._schedule.saves(before, self.progress))
+            self._evaluate_and_save(since=before)
 
-    def _evaluate_and_save(self, *, save: bool) -> None:
-        """Evaluate if due, save if due or if the run ends here; a signal ends the run, and an evaluation first."""
+    def _evaluate_and_save(self, *, since: TrainingProgress | None) -> None:
+        """Evaluate if due, save if due or if the run ends here; a signal ends the run, and an evaluation first.
+
+        A checkpoint is due if its interval or the run has ended since then, also during the evaluation; without
+        `since`, always.
+        """
         if self._evaluate and self._run.evaluation_due and not self._signal:
             with interruptible(self.model, self._signals, self.world):
                 self._evaluation = self._evaluate(self.model)
@@ -226,7 +230,8 @@ class Trainer:
             self._synchronize()
             if not self._run.evaluation_due:
                 self._call(lambda callback: callback.on_evaluate(self._run, self._evaluation))
-        if self._signal or self._run.stop_requested or save:
+        due = since is None or self._schedule.saves(since, self.progress)
+        if self._signal or self._run.stop_requested or due:
             self._checkpoints.save()
         if self._signal and (self._run.evaluation_due or not self._ended):
             self._checkpoints.finish()

@@ -33,6 +33,8 @@ Format = Callable[[Rows], str]
 class SeedStatistics:
     """One metric over the seeds."""
 
+    scores: tuple[float, ...]
+    """Of each trial, in the order of the seeds."""
     trials: int
     median: float
     """What the paper reports, of 5 trials."""
@@ -160,10 +162,11 @@ def _configuration(group: Sequence[TrialResult], replaced: Collection[str | None
 
 
 def statistics_of(scores: Sequence[float]) -> SeedStatistics:
-    """Statistics of one score or more; their order does not matter."""
+    """Statistics of one score or more; their order matters to `scores` alone."""
     values = np.sort(np.asarray(scores, dtype=np.float64))
     several = len(values) > 1
     return SeedStatistics(
+        scores=tuple(scores),
         trials=len(values),
         median=float(np.median(values)),
         mean=float(values.mean()),
