@@ -15,7 +15,8 @@ class EncoderOutput(NamedTuple):
     pooled: Float[Tensor, "X H"]
     """One vector per example: the pooler of its first position, or that hidden state itself without a pooler."""
     hidden_states: tuple[Float[Tensor, "B S H"], ...] = ()
-    """With `output_hidden_states`: the input of the first block, then the output of each block."""
+    """With `output_hidden_states`: the input of the first block, then the output of each block; in a pre-norm model the
+    last of them after the final norm, as in the pre-norm models of transformers."""
     embedding_output: Float[Tensor, "B S E"] | None = None
     """With `output_hidden_states`: the embeddings before their projection to H."""
 

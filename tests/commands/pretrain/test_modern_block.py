@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from litebert.commands.analyze.layer_analysis import layers
+from litebert.commands.analyze.layer_analysis import layer_transitions, layers
 from litebert.commands.analyze.layers_settings import LayersRun
 from litebert.commands.finetune.finetune import finetune
 from litebert.commands.finetune.finetune_settings import FinetuneRun
@@ -11,9 +11,14 @@ from litebert.commands.pretrain.pretrain import pretrain
 from litebert.commands.pretrain.pretrain_settings import load_pretrain_config
 from litebert.corpus.build.build_corpus import build_corpus
 from litebert.corpus.corpus_settings import CorpusSettings
+from litebert.corpus.format.shards import Corpus
+from litebert.corpus.sampling.pretrain_batches import PretrainBatches
+from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.errors import ConfigError
 from litebert.inference.predictor import Predictor
+from litebert.model.config import ModelConfig
 from litebert.model.io.model_directory import load_model
+from litebert.model.models import ForPretraining
 from support.data.labelled_files import write_opinions
 from support.models.tolerances import tolerance
 from support.runs.pretrain_runs import SIZES, losses
@@ -64,11 +69,27 @@ def test_modern_block_is_fine_tuned_and_predicts(corpus_directory, tmp_path):
 
 def test_layers_of_a_modern_model_are_analyzed(corpus_directory, tmp_path):
     pytest.importorskip("matplotlib")
-    model = str(pretrain(modern_run(corpus_directory), tmp_path / "run").model)
+    fewer_positions = modern_run(corpus_directory, "model.max_position_embeddings=32")  # than tokens in an example
+    model = str(pretrain(fewer_positions, tmp_path / "run").model)
     run = LayersRun(models=(model,), corpus=corpus_directory, out=tmp_path / "layers.png", examples=8)
     found = layers(run).models[model]
     assert len(found.distances) == len(found.angles) == 2
     assert min(*found.distances, *found.angles) > 0
+
+
+def test_analysis_of_layers_leaves_out_the_final_norm_and_takes_the_blocks_of_a_layer_together(corpus_directory):
+    torch.manual_seed(0)
+    sizes = {**SIZES, "vocab_size": 60, "max_position_embeddings": 32, "intermediate_size": 64}
+    config = ModelConfig(**{**sizes, "num_hidden_layers": 2, "inner_group_num": 2, "norm_first": True})
+    model = ForPretraining(config)
+    settings = SamplingSettings(max_length=32)
+    corpus = Corpus.open(corpus_directory, "validation")
+    batches = PretrainBatches(corpus, settings, batch_size=8, microbatch_size=8, seed=0)
+    found = layer_transitions(model, batches)
+    assert len(found.distances) == len(found.angles) == 2
+    with torch.no_grad():
+        model.encoder.final_norm.weight.mul_(100)
+    assert layer_transitions(model, batches) == found
 
 
 def test_layers_are_not_analyzed_on_a_corpus_of_another_tokenizer(corpus_directory, tmp_path, tiny_tokenizer):

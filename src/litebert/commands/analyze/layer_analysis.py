@@ -1,6 +1,7 @@
 """`analyze layers`: distance and angle between the input and the output of each layer, as in figure 1 of the paper."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -19,9 +20,10 @@ from litebert.corpus.sampling.pretrain_batches import PretrainBatches
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.model.encoder import Encoder
 from litebert.model.io.hub import model_directory
-from litebert.model.io.model_directory import load_model
+from litebert.model.io.model_directory import load_model, spec_of
 
 MAX_LENGTH = 128
+"""Tokens in an example, if all models have as many positions."""
 
 
 @dataclass(frozen=True)
@@ -36,17 +38,31 @@ class LayerTransitions:
 
 @torch.inference_mode()
 def layer_transitions(model: nn.Module, batches: PretrainBatches) -> LayerTransitions:
-    """L2 distance and angle between the input and the output of every layer, over the tokens of the first batch."""
+    """L2 distance and angle between the input and the output of every layer, over the tokens of the first batch.
+
+    Of a pre-norm model they are those of the residual stream: the final norm is no part of the last layer.
+    """
     (batch,) = batches.microbatches(0)
-    inputs = (batch.input_ids, batch.attention_mask, batch.token_type_ids)
-    output = cast(Encoder, model.encoder).eval()(*inputs, output_hidden_states=True)
-    states = [state[batch.attention_mask].double() for state in output.hidden_states]
+    encoder = cast(Encoder, model.encoder).eval()
+    with _without_final_norm(encoder):
+        output = encoder(batch.input_ids, batch.attention_mask, batch.token_type_ids, output_hidden_states=True)
+    of_layers = output.hidden_states[:: encoder.config.inner_group_num]
+    states = [state[batch.attention_mask].double() for state in of_layers]
     distances, angles = [], []
     for before, after in pairwise(states):
         cosine = cosine_similarity(before, after, dim=-1).clamp(-1, 1)
         distances.append(float((after - before).norm(dim=-1).mean()))
         angles.append(float(torch.rad2deg(torch.arccos(cosine)).mean()))
     return LayerTransitions(tuple(distances), tuple(angles))
+
+
+@contextmanager
+def _without_final_norm(encoder: Encoder) -> Iterator[None]:
+    final_norm, encoder.final_norm = encoder.final_norm, nn.Identity()
+    try:
+        yield
+    finally:
+        encoder.final_norm = final_norm
 
 
 @dataclass(frozen=True)
@@ -72,14 +88,15 @@ def layers(run: LayersRun) -> LayersResult:
     directories = {source: model_directory(source) for source in run.models}
     for directory in directories.values():
         open_matching_corpus(run.corpus, "validation", model=directory)
+    models = {source: load_model(directory) for source, directory in directories.items()}
+    positions = min(spec_of(model).config.max_position_embeddings for model in models.values())
     batches = PretrainBatches(
         corpus,
-        SamplingSettings(max_length=MAX_LENGTH),
+        SamplingSettings(max_length=min(MAX_LENGTH, positions)),
         batch_size=run.examples,
         microbatch_size=run.examples,
         seed=0,
     )
-    models = {source: load_model(directory) for source, directory in directories.items()}
     found = {name: layer_transitions(model, batches) for name, model in models.items()}
     line_panels(layer_panels(found), run.out, title="Input and output of each layer")
     return LayersResult(run.out, found)
