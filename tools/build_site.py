@@ -14,7 +14,13 @@ from urllib.parse import unquote, urlsplit
 ROOT = Path(__file__).parents[1]
 STAGE = ROOT / "build" / "site-source"
 SECTIONS = ("tutorials", "guides", "reference", "formats", "results", "decisions")
-OTHER_PAGES = ("benchmarks/log.md", "benchmarks/results/README.md", "CHANGELOG.md", "CONTRIBUTING.md")
+OTHER_PAGES = (
+    "benchmarks/aims.md",
+    "benchmarks/log.md",
+    "benchmarks/results/README.md",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+)
 """Pages outside docs/ that its pages link to."""
 FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s]+)\)")
