@@ -106,6 +106,17 @@ def validate_not_given(given: Mapping[str, Any], why: str) -> None:
         raise ConfigError(f"{', '.join(names)}: {why}")
 
 
+def validate_undecided(where: str, names: Iterable[str], *, decided: Mapping[str, str]) -> None:
+    """Raise ConfigError if one of the names is a setting, or a group with one, that something else decides.
+
+    `decided` has what decides it, such as an argument of the command, by the dotted name of the setting.
+    """
+    for name in names:
+        for setting, by in decided.items():
+            if is_permitted(setting, [name]) or is_permitted(name, [setting]):
+                raise ConfigError(f"{where}: {name} is decided by {by}; remove it")
+
+
 def read_yaml(path: Path) -> dict[str, Any]:
     """The mapping in a YAML file, read by the safe loader."""
     try:

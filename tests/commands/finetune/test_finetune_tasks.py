@@ -268,7 +268,7 @@ def test_recipes_of_a_small_encoder_differ_from_those_of_the_paper_in_few_settin
         ({"tasks": ("mnli",)}, "one is named twice, or is the intermediate task too"),
         ({"tasks": ("ax",)}, "ax has no training data; remove it"),
         ({"intermediate": None}, "there is no intermediate task; name it"),
-        ({"settings": (*SHORT, "seed=3")}, "settings: seed is decided by --seeds; remove 'seed=3'"),
+        ({"settings": (*SHORT, "seed=3")}, "settings: seed is decided by --seeds; remove it"),
         ({"model_settings": ("seed=3",)}, "model_settings: seed is decided by --seeds"),
         ({"model_settings": ("data.dev=train",)}, "model_settings: data.dev is decided by --settings, for all models"),
         ({"model_settings": ("metrics=[f1]",)}, "model_settings: metrics is decided by --settings, for all models"),

@@ -16,12 +16,13 @@ SMALL = [
     *("train.duration=3 steps", "train.precision=fp32", "train.device=cpu", "model.hidden_size=16"),
     *("model.num_attention_heads=2", "model.intermediate_size=32", "model.num_hidden_layers=1"),
 ]
+SIZES = "model.embedding_size=4,8"
 
 
 def test_points_are_settings_with_one_value_and_a_grid_of_those_with_several():
-    single, grid = parse_points(["train.precision=fp32", "model.sharing=all,none", "seed=0..2"])
+    single, grid = parse_points(["train.precision=fp32", "model.sharing=all,none", "model.num_hidden_layers=1..3"])
     assert single == {"train.precision": "fp32"}
-    assert grid == {"model.sharing": ("all", "none"), "seed": (0, 1, 2)}
+    assert grid == {"model.sharing": ("all", "none"), "model.num_hidden_layers": (1, 2, 3)}
 
 
 def test_point_without_a_value_is_refused():
@@ -59,7 +60,7 @@ def test_a_task_without_baselines_has_none_in_the_table(corpus_directory, tmp_pa
     given = {"recipe": "tiny", "corpus": corpus_directory, "tasks": ("race-middle",), "data": (tmp_path / "race",)}
     finetune = ["train.duration=1 steps", "train.evaluate_every=null", "train.warmup=0", "max_length=32"]
     finetune += ["batch_size=2", "microbatch_size=2"]
-    run = load_pretraining_sweep([*SMALL, "seed=1,2"], finetune=finetune, given=given)
+    run = load_pretraining_sweep([*SMALL, SIZES], finetune=finetune, given=given)
     *_, constant, linear = sweep_pretraining(run, tmp_path / "out").report.read_text().splitlines()
     assert set(constant.split(" | ")[1:]) == set(linear.split(" | ")[1:]) == {"–", "– |"}
 
@@ -68,7 +69,7 @@ def test_all_tasks_need_files(corpus_directory, tmp_path):
     for data in ((), (tmp_path,)):
         given = {"recipe": "tiny", "corpus": corpus_directory, "tasks": ("all",), "data": data}
         with pytest.raises(ConfigError, match="tasks: all those with files, but no"):
-            load_pretraining_sweep([*SMALL, "seed=1,2"], finetune=[], given=given)
+            load_pretraining_sweep([*SMALL, SIZES], finetune=[], given=given)
 
 
 def test_tasks_need_scikit_learn_before_the_first_run(corpus_directory, tmp_path, monkeypatch):
@@ -76,9 +77,9 @@ def test_tasks_need_scikit_learn_before_the_first_run(corpus_directory, tmp_path
     write_cola(tmp_path)
     write_race(tmp_path / "race")
     given = {"recipe": "tiny", "corpus": corpus_directory, "data": (tmp_path, tmp_path / "race")}
-    load_pretraining_sweep([*SMALL, "seed=1,2"], finetune=[], given={**given, "tasks": ("race-middle",)})
+    load_pretraining_sweep([*SMALL, SIZES], finetune=[], given={**given, "tasks": ("race-middle",)})
     with pytest.raises(MissingExtraError, match=r"the linear baseline of --tasks .*litebert\[eval\]"):
-        load_pretraining_sweep([*SMALL, "seed=1,2"], finetune=[], given={**given, "tasks": ("cola", "race-middle")})
+        load_pretraining_sweep([*SMALL, SIZES], finetune=[], given={**given, "tasks": ("cola", "race-middle")})
 
 
 def test_speed_of_a_row_is_relative_to_the_first():
@@ -91,18 +92,46 @@ def test_speed_of_a_row_is_relative_to_the_first():
 
 def test_pretraining_sweep_refuses_what_it_cannot_do(corpus_directory, tmp_path, capsys):
     words = ["sweep", "pretrain", "tiny", "--corpus", str(corpus_directory), "--out", str(tmp_path / "out")]
-    assert main([*words[:3], "seed=1", *words[3:]]) == 2
+    assert main([*words[:3], "model.embedding_size=4", *words[3:]]) == 2
     assert "grid" in capsys.readouterr().err
-    assert main([*words[:3], "seed=1,2", *words[3:], "--tasks", "cola"]) == 2
+    assert main([*words[:3], SIZES, *words[3:], "--tasks", "cola"]) == 2
     assert "cola: its files are not given; give the directory of the benchmark (--data)" in capsys.readouterr().err
-    assert main([*words[:3], "seed=1,2", *words[3:], "--tasks", "colla"]) == 2
+    assert main([*words[:3], SIZES, *words[3:], "--tasks", "colla"]) == 2
     assert "did you mean 'cola'?" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize(
+    ("settings", "finetune", "message"),
+    [
+        (["seed=1,2"], [], "seed=1: seed is decided by --seeds; remove it"),
+        ([SIZES, "seed=7"], [], "model.embedding_size=4: seed is decided by --seeds; remove it"),
+        ([SIZES], ["seed=5"], "fine-tuning on cola: seed is decided by --seeds; remove it"),
+        ([SIZES], ["model=other"], "fine-tuning on cola: model is decided by the row; remove it"),
+        ([SIZES], ["data.task=sst-2"], "fine-tuning on cola: data.task is decided by the tasks; remove it"),
+        ([SIZES], ["data.directory=other"], "fine-tuning on cola: data.directory is decided by --data; remove it"),
+        ([SIZES], ["batch_size=8,16"], "finetune: batch_size has 2 values; give one, all runs have the same"),
+    ],
+)
+def test_pretraining_sweep_refuses_settings_that_it_would_ignore(
+    corpus_directory, tmp_path, settings, finetune, message
+):
+    data = (write_cola(tmp_path / "glue"),)
+    given = {"recipe": "tiny", "corpus": corpus_directory, "tasks": ("cola",), "data": data}
+    with pytest.raises(ConfigError, match=f"^{message}$"):
+        load_pretraining_sweep([*SMALL, *settings], finetune=finetune, given=given)
+
+
+def test_settings_of_fine_tuning_need_tasks(corpus_directory):
+    with pytest.raises(ConfigError, match=r"finetune: there are no tasks; name them \(--tasks\)"):
+        load_pretraining_sweep(
+            [*SMALL, SIZES], finetune=["batch_size=8"], given={"recipe": "tiny", "corpus": corpus_directory}
+        )
+
+
 def test_pretraining_sweep_refuses_a_directory_with_other_files(corpus_directory, tmp_path, capsys):
     (tmp_path / "notes.txt").write_text("mine")
-    words = ["sweep", "pretrain", "tiny", *SMALL, "seed=1,2", "--corpus", str(corpus_directory), "--out", str(tmp_path)]
+    words = ["sweep", "pretrain", "tiny", *SMALL, SIZES, "--corpus", str(corpus_directory), "--out", str(tmp_path)]
     assert main(words) == 4
     assert "holds other files; choose a new directory" in capsys.readouterr().err
     assert [file.name for file in tmp_path.iterdir()] == ["notes.txt"]

@@ -1,13 +1,13 @@
 """The settings of `litebert finetune-tasks`. Imports no torch, so that wrong settings are refused at once."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final, Self
 
 from pydantic import Field, model_validator
 
 from litebert.commands.finetune.finetune_settings import FinetuneRun, RecipeSet, load_finetune_config, recipe_of_task
-from litebert.settings import Settings
+from litebert.settings import Settings, validate_undecided
 from litebert.tasks.benchmarks.benchmarks import benchmark_task
 
 MODEL: Final = "model"
@@ -75,9 +75,9 @@ class FinetuneTasksRun(Settings):
             raise ValueError("compare: a name is given twice; name each model once")
         seeded = {**_ARGUMENT_OF, "seed": "--seeds"}
         compared = {"data": "--settings, for all models", "metrics": "--settings, for all models"}
-        _validate_changes("settings", self.settings, decided=seeded)
-        _validate_changes("model_settings", self.model_settings, decided={**seeded, **compared})
-        _validate_changes("intermediate_settings", self.intermediate_settings, decided=_ARGUMENT_OF)
+        validate_undecided("settings", _names(self.settings), decided=seeded)
+        validate_undecided("model_settings", _names(self.model_settings), decided={**seeded, **compared})
+        validate_undecided("intermediate_settings", _names(self.intermediate_settings), decided=_ARGUMENT_OF)
         return self
 
     @property
@@ -110,10 +110,6 @@ class FinetuneTasksRun(Settings):
         return load_finetune_config(recipe_of_task(task, self.recipes), words, given={**given, **common})
 
 
-def _validate_changes(where: str, words: tuple[str, ...], *, decided: Mapping[str, str]) -> None:
-    """Raise ValueError if one of the words changes a setting, or a group with one, that something else decides."""
-    for word in words:
-        name = word.partition("=")[0]
-        for setting, by in decided.items():
-            if f"{setting}.".startswith(f"{name}.") or f"{name}.".startswith(f"{setting}."):
-                raise ValueError(f"{where}: {name} is decided by {by}; remove {word!r}")
+def _names(words: Iterable[str]) -> list[str]:
+    """The settings that words `name=value` change."""
+    return [word.partition("=")[0] for word in words]

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from litebert.commands.finetune.finetune_settings import (
     FinetuneRun,
@@ -24,11 +24,20 @@ from litebert.commands.reproduce.tables.scales import Scale, Value
 from litebert.commands.run_directory import deciding_settings
 from litebert.corpus.format.shards import Corpus
 from litebert.errors import ConfigError
+from litebert.settings import validate_undecided
 from litebert.tasks.benchmarks.benchmark_files import available_splits
 
 Kind = Literal["pretrain", "finetune", "ensemble", "layers", "baseline"]
 VERSION = 1
 """Part of every name: raise it when the meaning of the same settings changes."""
+_DECIDED: Final = {"seed": "--seeds"}
+_DECIDED_IN_FINETUNING: Final = {
+    **_DECIDED,
+    "model": "the row",
+    "data.task": "the tasks",
+    "data.directory": "--data",
+}
+"""Setting → what decides it, so that nobody else may."""
 
 
 @dataclass(frozen=True)
@@ -164,9 +173,9 @@ def pretrain_cell(
 ) -> Cell:
     """The pretraining run of a model of the scale."""
     more = inputs.additional if row is not None and row.corpus == "additional" else ()
-    run = load_pretrain_config(
-        scale.recipe, overrides({**scale.settings, **settings, "seed": seed}), corpus=inputs.corpus
-    )
+    changed = {**scale.settings, **settings}
+    validate_undecided(row.name if row else scale.recipe, changed, decided=_DECIDED)
+    run = load_pretrain_config(scale.recipe, overrides({**changed, "seed": seed}), corpus=inputs.corpus)
     run = run.replace(data_mixture={str(path): 1.0 for path in more}) if more else run
     texts = [Corpus.open(path).fingerprint for path in (inputs.corpus, *more)]
     identity = {**deciding_settings(run), "corpus": texts, "data_mixture": None}
@@ -201,7 +210,9 @@ def _finetune_settings(
         if directory is None:
             continue
         given = {"model": "(the pretrained model)", "data": {"task": task, "directory": str(directory)}}
-        words = overrides({**scale.finetune, **scale.resolve(scale.tasks[task]), "seed": seed})
+        changed = {**scale.finetune, **scale.resolve(scale.tasks[task])}
+        validate_undecided(f"fine-tuning on {task}", changed, decided=_DECIDED_IN_FINETUNING)
+        words = overrides({**changed, "seed": seed})
         recipe = recipe_of_task(task, scale.recipes)
         yield task, load_finetune_config(recipe, words, given=given)
 

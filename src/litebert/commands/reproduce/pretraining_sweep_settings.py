@@ -5,9 +5,9 @@ refused at once.
 from collections.abc import Mapping, Sequence
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from litebert.commands.finetune.finetune_settings import RecipeSet, recipe_of_task
 from litebert.commands.recipes import load_recipe, recipe_names
@@ -50,6 +50,12 @@ class PretrainingSweep(Settings):
     seeds: int = Field(default=1, ge=1, le=MAX_SEEDS)
     """Number of seeds, from 0."""
 
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.finetune and not self.tasks:
+            raise ValueError("finetune: there are no tasks; name them (--tasks)")
+        return self
+
     @property
     def inputs(self) -> Inputs:
         """The data of the cells."""
@@ -83,7 +89,10 @@ def load_pretraining_sweep(
 ) -> PretrainingSweep:
     """The settings of a sweep from words `name=value` and `name=value,value`, those of all its runs validated."""
     single, grid = parse_points(settings)
-    of_tasks, _ = parse_points(finetune)
+    of_tasks, several = parse_points(finetune)
+    if several:
+        name = next(iter(several))
+        raise ConfigError(f"finetune: {name} has {len(several[name])} values; give one, all runs have the same")
     values = {**given, "settings": single, "grid": grid, "finetune": of_tasks}
     run = PretrainingSweep.parse(values, where="sweep pretrain")
     if run.tasks == (ALL_TASKS,):
