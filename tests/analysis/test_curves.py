@@ -8,7 +8,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from litebert.analysis.curves import Curve, read_curves, running_statistics
+from litebert.analysis.curves import Curve, count_evaluations, read_curves, running_statistics
 from litebert.errors import DataError
 from support.models.tolerances import tolerance
 
@@ -32,6 +32,11 @@ def test_curves_are_numbers_only(tmp_path):
 
 def test_curves_of_an_empty_file_are_empty(tmp_path):
     assert read_curves(write(tmp_path / "metrics.jsonl")) == {}
+
+
+def test_evaluations_are_counted_whatever_their_values(tmp_path):
+    records = [{"step": 1, "train/loss": 3}, {"step": 2, "evaluation/f1": None}, {"step": 4, "evaluation/f1": 0.2}]
+    assert count_evaluations(write(tmp_path / "metrics.jsonl", *records)) == 2
 
 
 @pytest.mark.parametrize("line", ["{", '{"loss": 1}', "[1]", "3"])

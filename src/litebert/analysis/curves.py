@@ -1,9 +1,10 @@
 """The recorded metrics of a run as curves."""
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -42,6 +43,20 @@ def running_statistics(
 def read_curves(metrics: Path) -> dict[str, Curve]:
     """Every metric of a `metrics.jsonl` by its name, such as `train/mlm_accuracy`."""
     points: dict[str, list[tuple[int, float]]] = {}
+    for step, record in _records(metrics):
+        for name, value in record.items():
+            if isinstance(value, int | float):
+                points.setdefault(name, []).append((step, float(value)))
+    return {name: Curve(name, *zip(*pairs, strict=True)) for name, pairs in points.items()}
+
+
+def count_evaluations(metrics: Path) -> int:
+    """Number of evaluations in a `metrics.jsonl`, also of those whose values were not finite."""
+    return sum(any(name.startswith("evaluation/") for name in record) for _, record in _records(metrics))
+
+
+def _records(metrics: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The step and the metrics of each line; a value that was not finite is None."""
     try:
         lines = metrics.read_text(encoding="utf-8").splitlines()
     except FileNotFoundError:
@@ -52,7 +67,4 @@ def read_curves(metrics: Path) -> dict[str, Curve]:
             step = record.pop("step")
         except (ValueError, KeyError, AttributeError, TypeError):
             raise DataError(f"{metrics}:{number}: not a JSON object with a step; the file is damaged") from None
-        for name, value in record.items():
-            if isinstance(value, int | float):
-                points.setdefault(name, []).append((step, float(value)))
-    return {name: Curve(name, *zip(*pairs, strict=True)) for name, pairs in points.items()}
+        yield step, record

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import math
 from dataclasses import replace
 
 import pytest
@@ -174,6 +175,16 @@ def test_finetune_keeps_the_best_evaluation_not_the_last(settings, tmp_path, mon
     settings["train"]["evaluate_every"] = "10 steps"
     result = finetune(parsed(settings), tmp_path / "run")
     assert (result.best["step"], result.best["metrics"]) == (20, {"accuracy": 0.9})
+
+
+def test_finetune_whose_metric_is_never_a_number_counts_its_evaluations(settings, tmp_path, monkeypatch):
+    def score(*_, **__):
+        found = {"labels": ("bad", "good"), "confusion_matrix": [[18, 0], [0, 18]]}
+        return Scored(Evaluation(metrics={"accuracy": math.nan}, examples=36, **found), None, None)
+
+    monkeypatch.setattr("litebert.inference.pipeline.EvaluationSet.score", score)
+    result = finetune(parsed(settings), tmp_path / "run")
+    assert (result.best["step"], result.evaluations) == (20, 2)
 
 
 def test_finetune_stopped_and_resumed_gives_the_same_weights(settings, tmp_path):

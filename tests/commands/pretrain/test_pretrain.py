@@ -19,7 +19,7 @@ from litebert.corpus.build.build_corpus import build_corpus
 from litebert.corpus.corpus_settings import CorpusSettings
 from litebert.corpus.format.shards import Corpus
 from litebert.corpus.sampling.pretrain_batches import PretrainBatches
-from litebert.errors import CheckpointError, ConfigError, DataError
+from litebert.errors import CheckpointError, ConfigError, DataError, StoppedBySignalError
 from litebert.inference.predictor import Predictor
 from litebert.model.io.model_directory import load_model
 from litebert.model.models import ForPretraining
@@ -29,6 +29,7 @@ from litebert.training.checkpointing.checkpoint import locked_directory
 from support.data.texts import write_documents
 from support.models.tolerances import tolerance
 from support.programs.forks import ForkedPopen
+from support.runs.callbacks import At
 from support.runs.pretrain_runs import SMALL, losses, plan
 
 
@@ -385,6 +386,17 @@ def test_finished_run_with_a_best_model_continues_with_it(corpus_directory, tmp_
     (out / "model" / "SHA256SUMS").unlink()
     pretrain(plan(corpus_directory, "train.duration=4 steps", *given, *more, "card.license=mit"), out)
     assert (out / "model" / "model.safetensors").read_bytes() == before
+
+
+def test_run_that_is_shortened_to_a_checkpoint_without_an_evaluation_exports_the_last_model(corpus_directory, tmp_path):
+    given = ["metric_for_best_model=mlm_loss", "train.evaluate_every=null"]
+    stop = At("step", 2, lambda: signal.raise_signal(signal.SIGTERM))
+    with pytest.raises(StoppedBySignalError, match="after step 3;"):
+        pretrain(plan(corpus_directory, *given, "train.duration=8 steps"), tmp_path / "run", callbacks=[stop])
+    shorter = ["train.duration=3 steps", "train.allow_config_changes=[train.duration]"]
+    result = pretrain(plan(corpus_directory, *given, *shorter), tmp_path / "run")
+    assert result.steps == 3
+    assert "| exported model | the last: no other was evaluated |" in (result.model / "README.md").read_text()
 
 
 def test_finished_run_without_checkpoints_does_not_begin_again(corpus_directory, tmp_path):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from torch import nn
 
-from litebert.analysis.curves import read_curves
+from litebert.analysis.curves import count_evaluations, read_curves
 from litebert.commands.best_model import EVALUATION, BestModel, Record, evaluation_file
 from litebert.commands.compute import warn_slow_bf16, with_measured_precision, with_saved_precision
 from litebert.commands.finetune.comparison import Outcome, Scores, baseline_scores, remarks
@@ -184,8 +184,7 @@ def _finish(
 ) -> FinetuneResult:
     """The result, also written to the directory and to the card of the model."""
     best = _evaluation(directory)
-    curves = read_curves(directory.metrics)
-    losses = curves.get("train/loss")  # None if no loss was finite
+    losses = read_curves(directory.metrics).get("train/loss")  # None if no loss was finite
     outcome = Outcome(
         best=best,
         baselines=baselines,
@@ -201,7 +200,7 @@ def _finish(
         train_examples=len(data.train.examples),
         max_length=pipeline.settings.max_length,
         steps=trained.steps,
-        evaluations=len(curves[f"evaluation/{data.task.metric_for_best_model}"].steps),
+        evaluations=count_evaluations(directory.metrics),
         elapsed_seconds=trained.elapsed_seconds,
         best=best,
         trained_parameters=count_parameters(pipeline.model)[0],

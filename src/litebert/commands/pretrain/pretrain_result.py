@@ -9,7 +9,7 @@ from typing import Any
 from torch import nn
 
 from litebert.analysis.curve_page import write_curve_page
-from litebert.analysis.curves import read_curves
+from litebert.analysis.curves import count_evaluations
 from litebert.commands.best_model import EVALUATION
 from litebert.commands.model_card import model_card
 from litebert.commands.pretrain.pretrain_settings import PretrainRun
@@ -76,8 +76,7 @@ def export(
     `model/` holds `exported`; where that is the best model, which was saved in `best`, it has its evaluation, and
     `last/` holds the last one.
     """
-    evaluations = read_curves(directory.metrics)["evaluation/mlm_accuracy"].steps if run.metric_for_best_model else ()
-    card = _card(result, run, exported, evaluations=len(evaluations))
+    card = _card(result, run, exported, evaluations=count_evaluations(directory.metrics))
     files = model_files(run, tokenizer)
     kept = {EVALUATION: (best / EVALUATION).read_bytes()} if best and (best / EVALUATION).is_file() else {}
     save_model(exported, directory.model, extra_files={**files, **kept, README: card.encode()})
@@ -129,7 +128,9 @@ def _card(result: PretrainResult, run: PretrainRun, model: nn.Module, *, evaluat
             f"{PAIR_NAMES[name]} accuracy ({pairs.count:,} validation examples)": pairs.accuracy
             for name, pairs in result.end.sentence_pairs.items()
         }
-    if run.metric_for_best_model:
+    if run.metric_for_best_model and not evaluations:  # a run that was shortened to its checkpoint
+        words["exported model"] = "the last: no other was evaluated"
+    elif run.metric_for_best_model:
         words["exported model"] += f", of {evaluations} evaluations: these scores are optimistic"
     return model_card(
         model,
