@@ -1,9 +1,11 @@
 """Metrics go to `metrics.jsonl`, exact and once; other trackers may fail without harm."""
 
 import json
+import re
 import sys
 import types
 import warnings
+from pathlib import Path
 from typing import get_args
 
 import pytest
@@ -122,14 +124,27 @@ def test_tensorboard_purges_steps_after_the_resumed_one(tmp_path, libraries):
 def test_trackio_continues_the_run_of_the_directory(tmp_path, libraries, monkeypatch, step, resume):
     monkeypatch.setenv("TRACKIO_PROJECT", "films")
     open_tracker("trackio", tmp_path, step=step)
-    expected = {"arguments": (), "project": "films", "name": tmp_path.name, "resume": resume}
+    expected = {"arguments": (), "project": "films", "resume": resume}
     assert libraries.opened.items() >= expected.items()
+    assert re.fullmatch(f"{tmp_path.name}-[0-9a-f]{{8}}", libraries.opened["name"])
 
 
 def test_wandb_continues_the_run_of_the_directory(tmp_path, libraries):
     open_tracker("wandb", tmp_path, step=4)
-    assert libraries.opened["id"] == tmp_path.name
-    assert libraries.opened["resume"] == "allow"
+    assert re.fullmatch(f"{tmp_path.name}-[0-9a-f]{{8}}", libraries.opened["id"])
+    assert (libraries.opened["name"], libraries.opened["resume"]) == (tmp_path.name, "allow")
+
+
+@pytest.mark.parametrize(("tracker", "key"), [("wandb", "id"), ("trackio", "name")])
+def test_directories_of_one_name_are_different_runs_of_a_tracker(tmp_path, libraries, monkeypatch, tracker, key):
+    found = []
+    for directory in (tmp_path / "cola" / "seed=0", tmp_path / "rte" / "seed=0"):
+        open_tracker(tracker, directory, step=0)
+        found.append(libraries.opened[key])
+    monkeypatch.chdir(tmp_path)
+    open_tracker(tracker, Path("cola", "seed=0"), step=4)
+    cola, rte = found
+    assert cola == libraries.opened[key] != rte
 
 
 @pytest.mark.parametrize(("name", "module"), MODULES.items())
@@ -183,6 +198,9 @@ def test_trackio_reads_back_the_metrics(tmp_path, monkeypatch):
         warnings.simplefilter("ignore")
         trackio = pytest.importorskip("trackio", reason="not installed")
         train(tmp_path / "run", duration="3 steps", trackers=["trackio"])
-        logs = trackio.sqlite_storage.SQLiteStorage.get_logs("litebert", "run")
+        storage = trackio.sqlite_storage.SQLiteStorage
+        (run,) = storage.get_runs("litebert")
+        logs = storage.get_logs("litebert", run)
+    assert run.startswith("run-")
     found = [(log["step"], log["train/loss"]) for log in logs if "train/loss" in log]
     assert found == [(row["step"], row["train/loss"]) for row in rows(tmp_path / "run")]

@@ -1,6 +1,7 @@
 """Metric logging: to `metrics.jsonl` always, to experiment trackers if the settings name some."""
 
 import contextlib
+import hashlib
 import json
 import logging
 import math
@@ -124,16 +125,22 @@ def _wandb(directory: Path, *, step: int) -> Tracker:
     import wandb  # pyrefly: ignore[missing-import]
 
     name = directory.resolve().name
-    return wandb.init(dir=directory, id=name, name=name, resume="allow" if step else None)
+    return wandb.init(dir=directory, id=_run_id(directory), name=name, resume="allow" if step else None)
 
 
 def _trackio(directory: Path, *, step: int) -> Tracker:
     """A trackio run on this machine, continued when the run is resumed; TRACKIO_PROJECT names the project."""
     import trackio  # pyrefly: ignore[missing-import]
 
-    project, name = os.environ.get("TRACKIO_PROJECT", "litebert"), directory.resolve().name
+    project = os.environ.get("TRACKIO_PROJECT", "litebert")
     quiet = {"embed": False, "auto_log_cpu": False, "auto_log_gpu": False}
-    return trackio.init(project=project, name=name, resume="allow" if step else "never", **quiet)
+    return trackio.init(project=project, name=_run_id(directory), resume="allow" if step else "never", **quiet)
+
+
+def _run_id(directory: Path) -> str:
+    """Name of the directory and digits of its path: `cola/seed=0` and `rte/seed=0` are different runs."""
+    path = directory.resolve()
+    return f"{path.name}-{hashlib.sha256(os.fsencode(path)).hexdigest()[:8]}"
 
 
 class FailSafeTracker:
