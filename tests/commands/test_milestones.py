@@ -57,6 +57,26 @@ def test_milestones_of_a_resumed_run_are_those_of_one_without_interruption(run, 
         assert ours.read_bytes() == expected.read_bytes()
 
 
+@pytest.mark.parametrize("milestones", ["[1 step, 2 steps, 3 steps]", "[1 token, 2 steps, 3 steps]"])
+def test_milestones_that_a_resumed_run_has_passed_are_named(corpus_directory, tmp_path, caplog, milestones):
+    """Not those whose models were saved, nor those that are still to come."""
+    out, first = tmp_path / "run", plan(corpus_directory, *TOY, *STEPS)
+    killed_after_saving(2, lambda callbacks: pretrain(first, out, callbacks=callbacks))
+    assert "train.milestones" not in caplog.text
+    pretrain(plan(corpus_directory, *TOY, *STEPS[1:], f"train.milestones={milestones}"), out)
+    missed = milestones.partition(",")[0].removeprefix("[").replace("step", "steps").replace("token", "tokens")
+    assert f"the run is at step 2 already, so the models of {missed} are not saved" in caplog.text
+    assert [path.name for path in sorted((out / "milestones").iterdir())] == list(NAMES)
+
+
+def test_new_milestones_of_a_finished_run_are_named(run, corpus_directory, tmp_path, caplog):
+    out = shutil.copytree(run, tmp_path / "run")
+    for milestones in ("[2 steps]", "[1 step, 2 steps, 4 steps]"):
+        assert "new milestones" not in caplog.text
+        pretrain(plan(corpus_directory, *TOY, STEPS[1], f"train.milestones={milestones}"), out)
+    assert "the run is finished, so the models of the new milestones (1 steps, 4 steps) are not saved" in caplog.text
+
+
 def test_milestones_are_accepted_where_a_model_is(run, tmp_path):
     """A model is fine-tuned from one of pretraining; those of fine-tuning are the members of an ensemble."""
     start, file = run / "milestones" / NAMES[0], tmp_path / "opinions.tsv"

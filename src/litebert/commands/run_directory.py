@@ -5,6 +5,7 @@
 and `best/` or `last/` where `metric_for_best_model` is set.
 """
 
+import logging
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,7 @@ from litebert.settings import Settings, changed_names, flatten, is_permitted, re
 from litebert.training.train_settings import NON_NUMERIC_SETTINGS
 
 R = TypeVar("R", bound=Result)
+logger = logging.getLogger(__name__)
 
 DATA = "data"
 """Folder for rows that the Python API was given in memory."""
@@ -113,6 +115,8 @@ class RunDirectory:
             changed = _changed_settings(run.settings_file, saved, wanted, allowed=permitted)
             if not changed <= ALWAYS_CHANGEABLE:
                 return cls(path, has_other_settings=True)
+            if "train.milestones" in changed and run.result_file.exists():
+                _warn_of_new_milestones(path, saved, wanted)
             if changed:
                 write_text(run.settings_file, write_yaml(wanted))
         elif path.exists() and (not path.is_dir() or set(path.iterdir()) - run._before_settings()):
@@ -165,6 +169,16 @@ class RunDirectory:
     def finish(self, result: Result) -> None:
         """Mark the run as finished."""
         result.write(self.result_file)
+
+
+def _warn_of_new_milestones(path: Path, before: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
+    """Milestones may change at any time, but a finished run saves no more models."""
+    if new := [each for each in wanted["train"]["milestones"] if each not in before["train"]["milestones"]]:
+        logger.warning(
+            "%s: the run is finished, so the models of the new milestones (%s) are not saved; checkpoints that are "
+            "still there are models too",
+            *(path, ", ".join(new)),
+        )
 
 
 def _changed_settings(

@@ -189,10 +189,10 @@ class RunSchedule:
         """Whether to save a checkpoint after the step from `before` to `now`; after the last, always."""
         return self.done(now) or self._due(self.settings.checkpoint_every, before, now)
 
-    def reaches_milestone(self, before: TrainingProgress, now: TrainingProgress) -> bool:
-        """Whether a milestone lies in (before, now]."""
+    def milestones_between(self, before: TrainingProgress, now: TrainingProgress) -> list[Duration]:
+        """The milestones in (before, now]."""
         fraction = self.converter.fraction
-        return any(fraction(each, before) < 1 <= fraction(each, now) for each in self.settings.milestones)
+        return [each for each in self.settings.milestones if fraction(each, before) < 1 <= fraction(each, now)]
 
     def _due(self, every: Duration | None, before: TrainingProgress, now: TrainingProgress) -> bool:
         return every is not None and self.converter.due(every, before, now)
