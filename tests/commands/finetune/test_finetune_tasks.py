@@ -2,7 +2,7 @@
 
 import json
 import sys
-from shutil import copytree
+from shutil import copytree, rmtree
 
 import pytest
 import torch
@@ -215,6 +215,19 @@ def test_baselines_may_be_added_to_finished_runs_and_left_out_again(inputs, tmp_
     monkeypatch.setattr("litebert.commands.finetune_tasks.finetune_tasks.read_data", None)  # the score is kept
     assert finetune_tasks(scored).to_dict() == after.to_dict()
     assert finetune_tasks(plain).to_dict() == before.to_dict()
+
+
+def test_baselines_of_other_rows_are_scored_again(inputs, tmp_path):
+    pytest.importorskip("sklearn")
+    data = write_cola(tmp_path / "glue")
+    given = {"task_dir": data, "baselines": True}
+    before = finetune_tasks(run_of(inputs, tmp_path / "out", **DIRECT, **given))
+    rmtree(tmp_path / "out" / "cola")  # finished runs of other rows are refused
+    dev = data / "CoLA" / "dev.tsv"
+    flipped = dev.read_text().translate(str.maketrans("01", "10"))
+    dev.write_text(flipped)
+    after = finetune_tasks(run_of(inputs, tmp_path / "out", **DIRECT, **given))
+    assert after.scores["cola"].linear == -before.scores["cola"].linear != 0
 
 
 def test_thresholds_of_unanswerable_questions_are_not_scores(inputs, tmp_path):

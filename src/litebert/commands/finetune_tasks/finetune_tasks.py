@@ -2,7 +2,7 @@
 
 import logging
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import product
 from pathlib import Path
@@ -153,7 +153,7 @@ def _scores(run: FinetuneTasksRun, task: str, start: str, callbacks: Sequence[Ca
             results[name].append(finetune(settings, directory, callbacks=callbacks))
     first = results[MODEL][0]
     metric = first.best["metric_for_best_model"]
-    linear = _linear_scores(run, task).get(metric) if run.baselines else None
+    linear = _linear_scores(run, task, rows=first.rows).get(metric) if run.baselines else None
     models = {name: _statistics(found) for name, found in results.items()}
     differences = {name: _difference(run, task, name, metric) for name in run.model_names if name != MODEL}
     return TaskScores(metric, first.train_examples, first.best["examples"], linear, models, differences)
@@ -178,10 +178,13 @@ def _difference(run: FinetuneTasksRun, task: str, other: str, metric: str) -> Bo
     return BootstrapDifference(**read_json_object(file, if_missing="run the command again"))
 
 
-def _linear_scores(run: FinetuneTasksRun, task: str) -> dict[str, float]:
-    """The metrics of the linear model, kept in a file that is named by a hash of what they depend on."""
+def _linear_scores(run: FinetuneTasksRun, task: str, *, rows: Mapping[str, str]) -> dict[str, float]:
+    """The metrics of the linear model, kept in a file that is named by a hash of what they depend on.
+
+    `rows` are the fingerprints of the rows of each part.
+    """
     settings = run.run_on(task, name=MODEL, model=run.model, seed=0)
-    identity = {"data": without_directory(settings.data), "metrics": settings.metrics}
+    identity = {"data": without_directory(settings.data), "metrics": settings.metrics, "rows": rows}
     file = run.out / "baselines" / f"{task}-{fingerprint_of([], [], identity)[:8]}.json"
     if not file.exists():
         write_json(file, scores_of_baseline("linear", read_data(settings)))
