@@ -19,7 +19,7 @@ from litebert.commands.reproduce import worker
 from litebert.commands.reproduce.reproduce import report_text, reproduce
 from litebert.commands.reproduce.reproduce_settings import ReproduceRun
 from litebert.commands.reproduce.worker import Job, run_job
-from litebert.errors import CheckpointError, ConfigError
+from litebert.errors import CheckpointError, ConfigError, MissingExtraError
 from support.data.benchmark_files import write_cola
 from support.programs.forks import ForkedPopen
 from support.runs.full_mode import trials
@@ -266,6 +266,23 @@ def test_output_that_is_a_file_is_refused(inputs, tmp_path):
     (tmp_path / "out").write_text("mine")
     with pytest.raises(CheckpointError, match="out: is a file, expected a directory"):
         reproduce(inputs, tmp_path / "out")
+
+
+@pytest.mark.parametrize(
+    ("table", "seeds", "package", "message"),
+    [
+        (0, 3, "scipy", r"testing claims .*litebert\[eval\]"),
+        (1, 1, "matplotlib", r"plotting .*litebert\[plot\]"),
+    ],
+)
+def test_reproduce_needs_what_the_report_needs_before_the_first_run(
+    inputs, tmp_path, monkeypatch, table, seeds, package, message
+):
+    for module in [name for name in sys.modules if name.partition(".")[0] == package] or [package]:
+        monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(MissingExtraError, match=message):
+        reproduce(inputs.replace(tables=(inputs.tables[table],), seeds=seeds), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
 
 
 def test_paper_scale_is_for_planning_only(inputs, tmp_path):

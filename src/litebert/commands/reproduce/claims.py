@@ -1,8 +1,8 @@
 """Claims of the paper as tests: exact numbers, orderings and equivalences over seeds, intervals around its values."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -54,6 +54,12 @@ def verdict(claim: Claim, table: Table, scores: Scores) -> Verdict:
         greater, less = t_test(differences, 0, "greater"), t_test(differences, 0, "less")
         return Verdict(claim.about, _state(greater, less), seen, greater)
     return _equivalence(claim, scores)
+
+
+def require_scipy(claims: Iterable[Claim], *, seeds: int) -> None:
+    """Raises MissingExtraError before hours of training, not after them, if one of the claims is tested over seeds."""
+    if seeds >= MIN_SEEDS and any(isinstance(claim, Ordering | Equivalence) for claim in claims):
+        _scipy_stats()
 
 
 def _exact(claim: Exact) -> Verdict:
@@ -122,8 +128,11 @@ def t_test(differences: np.ndarray, mean: float, alternative: Literal["greater",
     """
     if np.ptp(differences) == 0:
         return 1.0
-    stats = import_extra("scipy.stats", extra="eval", needed_for="testing claims")
-    return float(stats.ttest_1samp(differences, mean, alternative=alternative).pvalue)
+    return float(_scipy_stats().ttest_1samp(differences, mean, alternative=alternative).pvalue)
+
+
+def _scipy_stats() -> Any:
+    return import_extra("scipy.stats", extra="eval", needed_for="testing claims")
 
 
 def _state(claimed: float, opposite: float) -> State:

@@ -6,8 +6,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from litebert.analysis.plots import check_plotting
 from litebert.commands.reproduce.cells import Cell, Inputs, RowCells, cells_of, unique
-from litebert.commands.reproduce.claims import verdict
+from litebert.commands.reproduce.claims import require_scipy, verdict
 from litebert.commands.reproduce.pinned_data import pin_data
 from litebert.commands.reproduce.pinned_precision import with_one_precision
 from litebert.commands.reproduce.plan import Plan, plan
@@ -71,6 +72,10 @@ def reproduce(run: ReproduceRun, out: Path, *, jobs: int = 1) -> ReproduceResult
         logger.warning("left out, for lack of data: %s", ", ".join(missing))
     tables = {name: load_table(name).with_intervals(scale.within) for name in run.names}
     rows = {name: _rows(name, table, scale, run) for name, table in tables.items()}
+    for name, table in tables.items():
+        require_scipy(table.claims, seeds=len({cells.seed for cells in rows[name]}))
+        if table.figure:
+            check_plotting()
     return run_tables(tables, rows, run.inputs, out, jobs=jobs, scale=run.scale, about=scale.about)
 
 
