@@ -18,6 +18,8 @@ from litebert.cli.main import main
 from litebert.commands.reproduce import worker
 from litebert.commands.reproduce.reproduce import report_text, reproduce
 from litebert.commands.reproduce.reproduce_settings import ReproduceRun
+from litebert.commands.reproduce.tables.scales import load_scale
+from litebert.commands.reproduce.tables.table_files import named_file
 from litebert.commands.reproduce.worker import Job, run_job
 from litebert.errors import CheckpointError, ConfigError, MissingExtraError
 from support.data.benchmark_files import write_cola
@@ -286,10 +288,16 @@ def test_reproduce_needs_what_the_report_needs_before_the_first_run(
 
 
 def test_paper_scale_is_for_planning_only(inputs, tmp_path):
-    with pytest.raises(ConfigError, match="scale paper: is for --plan only"):
+    with pytest.raises(ConfigError, match=r"scale paper: is for --plan only .*a copy of its file without that line"):
         reproduce(inputs.replace(scale="paper"), tmp_path / "out")
     with pytest.raises(ConfigError, match=r"jobs: expected 1 to \d+, 32 for each core, found 0"):
         reproduce(inputs, tmp_path / "out", jobs=0)
+
+
+def test_a_copy_of_the_paper_scale_without_its_line_can_be_run(tmp_path):
+    text = named_file("scales", "paper").read_text()
+    (tmp_path / "mine.yaml").write_text(text.replace("runs: false\n", ""))
+    assert load_scale(str(tmp_path / "mine.yaml")) == load_scale("paper").replace(runs=True)
 
 
 def start(inputs, out):

@@ -67,7 +67,10 @@ def reproduce(run: ReproduceRun, out: Path, *, jobs: int = 1) -> ReproduceResult
     validate_processes(jobs, where="jobs")
     scale = load_scale(run.scale)
     if not scale.runs:
-        raise ConfigError(f"scale {run.scale}: is for --plan only; choose another scale")
+        raise ConfigError(
+            f"scale {run.scale}: is for --plan only (runs: false); choose another scale, train its recipes with "
+            "torchrun, or give a copy of its file without that line (docs/guides/reproducing-the-paper.md)"
+        )
     if missing := left_out(run, scale):
         logger.warning("left out, for lack of data: %s", ", ".join(missing))
     tables = {name: load_table(name).with_intervals(scale.within) for name in run.names}

@@ -32,7 +32,7 @@ class Scale(Settings):
     finetune: dict[str, Value] = Field(default={})
     """Settings of all fine-tuning runs."""
     runs: bool = True
-    """Whether the scale can be run; false: it is for --plan only."""
+    """Whether `reproduce` runs the scale; false: it is for --plan only, one process is too slow for its models."""
     within: float | None = Field(default=None, gt=0)
     """Points within which the average of each row must be the paper's (kind `interval`); null: no such claims."""
     seeds: int = Field(default=1, ge=1, le=MAX_SEEDS)
