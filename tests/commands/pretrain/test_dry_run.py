@@ -6,13 +6,14 @@ import pytest
 import torch
 
 from litebert.cli.main import main
-from litebert.commands.pretrain.dry_run import dry_run, kinds_of_steps
+from litebert.commands.pretrain.dry_run import dry_run, expected_memory, kinds_of_steps
 from litebert.commands.pretrain.pretrain import pretrain
 from litebert.commands.pretrain.pretrain_settings import load_pretrain_config
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.errors import CheckpointError, ConfigError, DataError, LitebertError
 from litebert.model.io.model_directory import save_model
 from litebert.model.models import ForPretraining
+from litebert.training.checkpointing.checkpoint import read_tensors
 from litebert.training.loop.memory import OutOfMemoryError
 from support.models.tolerances import close_to
 
@@ -38,6 +39,27 @@ def test_dry_run_counts_parameters_memory_and_steps(report, corpus_directory):
     assert (report.batch_size, report.microbatches, report.microbatch_size, report.processes) == (8, 2, 4, 1)
     assert (report.steps, report.seconds) == (120, pytest.approx(120 * report.step_seconds))
     assert report.disk_needed == report.checkpoint * (report.kept_checkpoints + 1) < report.disk_free
+
+
+@pytest.mark.parametrize("optimizer", ["lamb", "adamw", "muon"])
+def test_dry_run_has_the_size_of_the_optimizer_and_of_a_checkpoint(corpus_directory, tmp_path, optimizer):
+    run = plan(corpus_directory, f"train.optimizer={optimizer}", "train.duration=1 step", "max_eval_examples=0")
+    report = dry_run(run, tmp_path / "run")
+    pretrain(run, tmp_path / "run")
+    tensors = read_tensors(tmp_path / "run" / "checkpoints" / "step-00000001")
+    # Without the number of steps, which PyTorch's AdamW counts for each parameter.
+    model, states = (sum(each.numel() for each in part.values() if each.ndim) for part in tensors)
+    assert (report.optimizer, report.checkpoint) == (4 * states, 4 * (model + states))
+    assert (states < 2 * model) is (optimizer == "muon")
+
+
+def test_fsdp_divides_the_state_of_the_optimizer_and_keeps_a_share_of_the_weights(corpus_directory):
+    whole, sharded = (
+        expected_memory(plan(corpus_directory, f"train.fsdp={fsdp}"), processes=4) for fsdp in (False, True)
+    )
+    assert sharded.optimizer == whole.optimizer // 4
+    assert sharded.weights == whole.weights + whole.weights // 4
+    assert (sharded.gradients, sharded.activations) == (whole.gradients, whole.activations)
 
 
 def test_dry_run_report_has_six_lines(report):

@@ -15,16 +15,16 @@ from litebert.commands.run_directory import RunDirectory
 from litebert.corpus.sampling.sampling_settings import LinearSchedule, SamplingSettings
 from litebert.files import free_space, readable_bytes
 from litebert.logs import readable_seconds
+from litebert.model.io.model_directory import build
+from litebert.model.io.model_spec import ModelSpec
 from litebert.model.model_stats import Memory, memory, parameter_counts
 from litebert.training.distributed.context import DistributedContext, distributed_context
 from litebert.training.loop.memory import OutOfMemoryError, PeakMemory, memory_left
 from litebert.training.loop.profile_step import StepProfile, profile_step
 from litebert.training.loop.run_schedule import RunSchedule
+from litebert.training.optim.optimizers import state_elements
 
 logger = logging.getLogger(__name__)
-
-_STATES = 3
-"""Tensors per parameter in a checkpoint: the weight and both moments of the optimizer."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,10 +112,10 @@ def dry_run(run: PretrainRun, out: Path) -> DryRun:
         run = start.run
         schedule = RunSchedule.of(run.train, start.batches(world))
         steps, seconds = _length(schedule, profile)
-        parameters = parameter_counts(run.model).pretraining
+        parameters, states = parameter_counts(run.model).pretraining, _optimizer_states(run)
         return DryRun(
             parameters=parameters,
-            **asdict(expected_memory(run)),
+            **asdict(expected_memory(run, processes=world.size)),
             peak=peak,
             memory_left=available,
             processes=world.size,
@@ -129,7 +129,7 @@ def dry_run(run: PretrainRun, out: Path) -> DryRun:
             learning_rate=schedule.to_text(),
             steps=steps,
             seconds=seconds,
-            checkpoint=_STATES * 4 * parameters,
+            checkpoint=4 * (parameters + states),
             kept_checkpoints=run.train.keep_checkpoints,
             disk_free=free_space(out),
             loss=profile.loss,
@@ -184,9 +184,13 @@ def _length(schedule: RunSchedule, profile: StepProfile) -> tuple[int, float]:
     return steps, steps * profile.step_seconds
 
 
-def expected_memory(run: PretrainRun) -> Memory:
-    """Memory of a training step by formula."""
-    return memory(
+def expected_memory(run: PretrainRun, *, processes: int = 1) -> Memory:
+    """Memory of a training step on one of several processes, by formula.
+
+    FSDP divides the state of the optimizer. Weights and gradients are whole during a step, beside its share of the
+    weights.
+    """
+    of_step = memory(
         run.model,
         batch_size=run.microbatch_size,
         length=run.sampling.max_length,
@@ -194,3 +198,14 @@ def expected_memory(run: PretrainRun) -> Memory:
         precision=run.train.precision,
         activation_checkpoint_interval=run.compute.activation_checkpoint_interval,
     )
+    optimizer = 4 * _optimizer_states(run)
+    if not run.train.fsdp:
+        return replace(of_step, optimizer=optimizer)
+    share = of_step.weights // processes
+    return replace(of_step, weights=of_step.weights + share, optimizer=optimizer // processes)
+
+
+def _optimizer_states(run: PretrainRun) -> int:
+    """Numbers in the state of the optimizer, over all processes."""
+    spec = ModelSpec.parse({"model": "ForPretraining", "config": run.model.to_dict()}, where="model")
+    return state_elements(build(spec, device="meta"), run.train)

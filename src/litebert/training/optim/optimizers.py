@@ -42,11 +42,7 @@ def build_optimizer(
     trained = {name: parameter for name, parameter in model.named_parameters() if parameter.requires_grad}
     if settings.optimizer != "muon":
         return _adam_family(settings.optimizer, _parameter_groups(trained, settings, lr_multipliers), settings)
-    matrices = {
-        name: trained.pop(name)
-        for name, parameter in list(trained.items())
-        if parameter.ndim == 2 and _matches(name, settings.muon_parameters)
-    }
+    matrices = {name: trained.pop(name) for name in _names_of_matrices(trained, settings)}
     if not matrices or not trained:
         raise ConfigError(
             f"muon_parameters: {len(matrices)} matrices match {list(settings.muon_parameters)} and {len(trained)} "
@@ -57,10 +53,26 @@ def build_optimizer(
     return MuonWith(muon, _adam_family(settings.muon_companion, others, settings))
 
 
+def state_elements(model: nn.Module, settings: TrainSettings) -> int:
+    """Elements of the optimizer's state: the momentum of each matrix that Muon trains, two moments of all others."""
+    trained = {name: parameter for name, parameter in model.named_parameters() if parameter.requires_grad}
+    matrices = _names_of_matrices(trained, settings) if settings.optimizer == "muon" else []
+    return sum((1 if name in matrices else 2) * parameter.numel() for name, parameter in trained.items())
+
+
 def set_learning_rate(optimizer: torch.optim.Optimizer, learning_rate: float) -> None:
     """Set the learning rate of the next update, times the multiplier of each group."""
     for group in optimizer.param_groups:
         group["lr"] = learning_rate * group.get("lr_multiplier", 1.0)
+
+
+def _names_of_matrices(parameters: Mapping[str, nn.Parameter], settings: TrainSettings) -> list[str]:
+    """Those that Muon trains."""
+    return [
+        name
+        for name, parameter in parameters.items()
+        if parameter.ndim == 2 and _matches(name, settings.muon_parameters)
+    ]
 
 
 def _adam_family(
