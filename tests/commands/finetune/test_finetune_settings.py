@@ -224,6 +224,10 @@ def test_class_weights_change_the_loss(planned_run, tmp_path):
         ({"class_weights": {"good": 0}}, "class_weights: expected `balanced`, or a positive number"),
         ({"class_weights": "even"}, "class_weights: expected `balanced`, or a positive number"),
         ({"early_stopping_patience": 0}, "early_stopping_patience: must be greater than 0"),
+        (
+            {"early_stopping_patience": 2, "train": {"evaluate_every": None}},
+            "early_stopping_patience: the model is evaluated once, at the end; set train.evaluate_every",
+        ),
         ({"layerwise_lr_decay": 1.5}, "layerwise_lr_decay: must be less than or equal to 1"),
         ({"keep_head": True, "from_scratch": True}, "a model from scratch has no head to keep"),
         ({"freeze": "head"}, "freeze: must be 'nothing', 'embeddings'"),

@@ -8,10 +8,12 @@ import torch
 
 from litebert.commands.pretrain.pretrain import pretrain
 from litebert.commands.pretrain.pretrain_result import model_files
+from litebert.commands.pretrain.pretrain_settings import load_pretrain_config
 from litebert.commands.pretrain.pretrain_start import PretrainStart
 from litebert.commands.run_directory import RunDirectory
 from litebert.corpus.build.build_corpus import build_corpus
 from litebert.corpus.corpus_settings import CorpusSettings
+from litebert.errors import ConfigError
 from litebert.model.encoder import Encoder
 from litebert.model.io.model_directory import save_model
 from litebert.model.models import ForPretraining
@@ -123,8 +125,17 @@ def test_structured_init_has_a_lower_loss_before_the_first_step(corpus_directory
 def test_init_checkpoint_takes_precedence_over_structured_init(corpus_directory, tmp_path):
     source = ForPretraining(plan(corpus_directory).model, seed=9)
     save_model(source, tmp_path / "source")
-    start = PretrainStart.of(plan(corpus_directory, f"init_checkpoint={tmp_path / 'source'}", STRUCTURED))
+    recipe = plan(corpus_directory, STRUCTURED)  # as many recipes have it
+    start = PretrainStart.of(recipe.replace(init_checkpoint=str(tmp_path / "source")))
     assert torch.equal(first_weights(start, tmp_path), source.encoder.embeddings.word.weight)
+
+
+def test_structured_init_beside_init_checkpoint_is_refused_unless_a_recipe_has_it(corpus_directory):
+    given = ["init_checkpoint=source", STRUCTURED]
+    with pytest.raises(ConfigError, match="init: structured initialization is of new models; leave it out, or init_ch"):
+        load_pretrain_config("tiny", given, corpus=corpus_directory)
+    for accepted in (given[:1], [*given, "init=random"], [*given, "init_checkpoint=null"]):
+        load_pretrain_config("tiny", accepted, corpus=corpus_directory)
 
 
 def test_tokenizer_of_a_pretrained_model_truncates_to_its_positions(corpus_directory):

@@ -198,6 +198,11 @@ class FinetuneRun(Settings):
             raise ValueError("train.fsdp: fine-tuning does not shard the model; set it to false")
         if self.keep_head and self.from_scratch:
             raise ValueError("keep_head: a model from scratch has no head to keep; set one of the two to false")
+        if self.early_stopping_patience and self.train.evaluate_every is None:
+            raise ValueError(
+                "early_stopping_patience: the model is evaluated once, at the end; set train.evaluate_every, or leave "
+                "the patience out"
+            )
         if self.fit_duplicate_token_heads and (frozen := self._without_training()):
             raise ValueError(
                 f"fit_duplicate_token_heads: the model must be trained to use new heads, but {frozen} is set; "

@@ -88,11 +88,15 @@ def load_pretrain_config(recipe: str, overrides: Sequence[str], *, corpus: Path)
     """The settings of `recipe` with `key.path=value` overrides, for a corpus.
 
     Raises:
-        ConfigError: the recipe does not exist or a setting is wrong.
+        ConfigError: the recipe does not exist, a setting is wrong, or overrides exclude each other.
         DataError: `corpus` is not a corpus directory.
     """
-    if any(override.partition("=")[0] == "corpus" for override in overrides):
+    given = with_overrides({}, overrides)
+    if "corpus" in given:
         raise ConfigError("corpus: not a setting to override; give the directory as --corpus")
+    # A recipe may have structured initialization, for runs without a checkpoint.
+    if given.get("init") == "structured" and given.get("init_checkpoint") is not None:
+        raise ConfigError("init: structured initialization is of new models; leave it out, or init_checkpoint")
     values = with_overrides(load_recipe(recipe, command="pretrain").settings, overrides)
     return pretrain_config(values, corpus=corpus, where=recipe)
 
