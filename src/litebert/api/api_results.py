@@ -94,7 +94,7 @@ class EvaluationResult:
     """The scores of a fine-tuned model, and its prediction for each example."""
 
     evaluation: Evaluation
-    """All scores: intervals, the confusion matrix, calibration, scores by length and slice."""
+    """All scores: intervals, the confusion matrix, calibration, scores by label, length and slice."""
     predictions: Predictions
 
     @property
@@ -114,7 +114,7 @@ class EvaluationResult:
         return confusion_figure(matrix, labels) if matrix and labels else bars_figure(self.metrics)
 
     def __str__(self) -> str:
-        return self.evaluation.to_text()
+        return self.evaluation.to_report()
 
 
 def data_frame(rows: Sequence[Mapping[str, Any]]) -> Any:

@@ -30,6 +30,7 @@ SETTINGS: Final = {
     "model and of the data",
     "max_length=128": "longest input in tokens; by default 99 % of the training rows are not truncated",
     "train.evaluate_every='100 steps'": "when to evaluate on the development set; the best model is kept",
+    "metrics=[macro_f1,accuracy]": "the first selects the best model; macro_f1 counts rare labels as much as others",
     "early_stopping_patience=3": "stop after 3 evaluations without improvement",
     "class_weights=balanced": "rare labels count more; or numbers, such as class_weights.spam=5",
     "freeze=encoder": "train the head only; or embeddings, all_but_pooler",

@@ -343,8 +343,11 @@ def test_regressions_of_columns_with_other_names_are_one_task(tiny_tokenizer, tm
     assert len(run_ensemble([one, other], stars).members) == 2
 
 
-def test_ensemble_refuses_f1_of_labels_in_other_orders(tiny_tokenizer, opinions, tmp_path):
+@pytest.mark.parametrize("metric", ["f1", "precision"])
+def test_ensemble_refuses_metrics_of_the_second_label_for_labels_in_other_orders(
+    tiny_tokenizer, opinions, tmp_path, metric
+):
     one = save_member("opinions.csv", tiny_tokenizer, tmp_path / "one", 0)
     turned = save_member("opinions.csv", tiny_tokenizer, tmp_path / "turned", 0, labels=("good", "bad"))
-    with pytest.raises(ConfigError, match="f1 is that of the second label"):
-        run_ensemble([one, turned], opinions, metrics=("f1",))
+    with pytest.raises(ConfigError, match=f"{metric} is that of the second label"):
+        run_ensemble([one, turned], opinions, metrics=("accuracy", metric))

@@ -95,6 +95,8 @@ def test_evaluate_mnli_scores_both_development_sets(save, tmp_path):
     lines = result.to_text().splitlines()
     assert [lines[0].partition(" ")[0], lines[3].partition(" ")[0]] == ["dev:", "dev-mismatched:"]
     assert [lines[2].split()[0], lines[5].split()[0]] == ["fiction", "fiction"]
+    first = ["dev:", "accuracy", "fiction", "precision", "contradiction", "entailment", "neutral", "dev-mismatched:"]
+    assert [line.split()[0] for line in result.to_report().splitlines()[:8]] == first
     assert {path.name for path in tmp_path.glob("*.html")} == {"page-dev.html", "page-dev-mismatched.html"}
 
 
@@ -160,3 +162,10 @@ def test_evaluate_benchmark_rejects_a_model_of_another_task(save, tmp_path, task
 def test_evaluate_benchmark_rejects_a_directory_without_the_task(save, tmp_path):
     with pytest.raises(DataError, match="no development split of CoLA; give the directory with 'CoLA'"):
         evaluate_benchmark(save(ForSequenceClassification, labels=("0", "1")), "cola", tmp_path)
+
+
+def test_evaluate_benchmark_refuses_precision_of_labels_in_another_order(save, tmp_path):
+    model = save(ForSequenceClassification, labels=("1", "0"))
+    assert list(evaluate_benchmark(model, "cola", write_cola(tmp_path)).splits) == ["dev"]
+    with pytest.raises(ConfigError, match="that of CoLA is classification with labels 0, 1"):
+        evaluate_benchmark(model, "cola", tmp_path, metrics=("accuracy", "precision"))

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from litebert.tasks.metrics.evaluation import Evaluation, Part, parts, parts_by_length
+from litebert.tasks.metrics.evaluation import MAX_LABELS, Evaluation, Part, parts, parts_by_length
 
 
 def count(rows):
@@ -42,6 +42,14 @@ def test_evaluation_text_is_a_line_and_aligned_tables():
         "  best_f1                9.2500",
     ]
     assert replace(evaluation, metrics=metrics, by_slice=()).to_text() == evaluation.to_text().split("\n")[0]
+
+
+def test_evaluation_report_of_many_labels_has_their_number_only():
+    labels = tuple(Part(f"label {n}", 1, {"f1": 1.0}) for n in range(MAX_LABELS + 1))
+    many = Evaluation(metrics={"accuracy": 1.0}, examples=41, by_label=labels)
+    assert many.to_report().splitlines()[1:] == ["  41 labels: --json and --report have the scores of each"]
+    few = replace(many, by_label=labels[:-1])
+    assert len(few.to_report().splitlines()) == 2 + MAX_LABELS
 
 
 def test_evaluation_by_slice_leaves_out_examples_without_one():

@@ -29,6 +29,8 @@ PREDICTED = np.array([0, 1, 0, 1, 1, 1, 0, 1])  # 4 true positives, 1 false posi
     [
         ("accuracy", 6 / 8),
         ("f1", 2 * 4 / (2 * 4 + 1 + 1)),
+        ("precision", 4 / (4 + 1)),
+        ("recall", 4 / (4 + 1)),
         ("macro_f1", (4 / 5 + 2 / 3) / 2),
         ("matthews", (4 * 2 - 1 * 1) / (5 * 5 * 3 * 3) ** 0.5),
     ],
@@ -62,6 +64,8 @@ OF_CONSTANT = {
     "roc_auc": 1 / 2,
     "weighted_f1": 3 / 8 * 6 / 11,
     "macro_f1": 3 / 11,
+    "macro_precision": 3 / 8 / 2,
+    "macro_recall": 1 / 2,
     "subset_accuracy": 1 / 4,
     "sample_f1": 1 / 4,
     "word_accuracy": 1 / 2,
@@ -69,7 +73,7 @@ OF_CONSTANT = {
     "r2": 1 - (1 + 0.25 + 9 + 4) / (0.625**2 + 1.125**2 + 1.375**2 + 0.375**2),
 }
 """Scores of constant predictions; 0 in every other metric."""
-PER_LABEL = {("macro_f1", "multi_label"), ("weighted_f1", "multi_label")}
+PER_LABEL = {(name, "multi_label") for name in ("macro_f1", "macro_precision", "macro_recall", "weighted_f1")}
 CASES = [(name, each.name) for each in task_types() if each.name in TRUE for name in each.all_metrics]
 
 
@@ -98,13 +102,27 @@ def test_metrics_of_classes_equal_those_of_scikit_learn(seed, num_labels):
     probabilities = rng.dirichlet(np.ones(num_labels), size=40)
     targets = np.concatenate([np.arange(num_labels), rng.integers(num_labels, size=40 - num_labels)])
     predicted = probabilities.argmax(-1)
-    names = ["balanced_accuracy", "weighted_f1", "macro_f1", "roc_auc"]
+    names = ["balanced_accuracy", "weighted_f1", "macro_f1", "macro_precision", "macro_recall", "roc_auc"]
     areas = probabilities[:, 1] if num_labels == 2 else probabilities
     assert measure(names, predicted, targets, probabilities) == {
         "balanced_accuracy": pytest.approx(sklearn.balanced_accuracy_score(targets, predicted)),
         "weighted_f1": pytest.approx(sklearn.f1_score(targets, predicted, average="weighted", zero_division=0.0)),
         "macro_f1": pytest.approx(sklearn.f1_score(targets, predicted, average="macro", zero_division=0.0)),
+        "macro_precision": pytest.approx(
+            sklearn.precision_score(targets, predicted, average="macro", zero_division=0.0)
+        ),
+        "macro_recall": pytest.approx(sklearn.recall_score(targets, predicted, average="macro", zero_division=0.0)),
         "roc_auc": pytest.approx(sklearn.roc_auc_score(targets, areas, multi_class="ovr")),
+    }
+
+
+@given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1))
+def test_precision_and_recall_of_two_labels_equal_those_of_scikit_learn(decisions):
+    sklearn = pytest.importorskip("sklearn.metrics")
+    targets, predicted = np.array(decisions, int).T
+    assert measure(["precision", "recall"], predicted, targets) == {
+        "precision": pytest.approx(sklearn.precision_score(targets, predicted, zero_division=0.0)),
+        "recall": pytest.approx(sklearn.recall_score(targets, predicted, zero_division=0.0)),
     }
 
 
@@ -203,7 +221,8 @@ def test_confusion_matrix_counts_by_true_and_predicted_label():
     [
         (["acuracy"], "classification", 2, "unknown metric 'acuracy'"),
         (["pearson"], "classification", 2, "'pearson' does not apply to this task type; use accuracy, "),
-        (["f1"], "classification", 3, "'f1' is for two labels, this task has 3"),
+        (["f1"], "classification", 3, "'f1' is for two labels, this task has 3; use 'macro_f1'"),
+        (["recall"], "classification", 3, "'recall' is for two labels, this task has 3; use 'macro_recall'"),
     ],
 )
 def test_check_metrics_rejects_metrics_that_do_not_apply(names, task_type, num_labels, message):

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.labelled_data import Example, LabelledData, Task
@@ -49,10 +51,37 @@ def test_classification_evaluation_has_metrics_interval_confusion_and_slices():
     assert lines[1:] == ["     accuracy  examples", "  a    1.0000         2", "  b    0.0000         1"]
 
 
+@given(st.integers(0, 2**32 - 1), st.integers(2, 5))
+def test_classification_evaluation_by_label_equals_scikit_learn(seed, num_labels):
+    sklearn = pytest.importorskip("sklearn.metrics")
+    rng, names = np.random.default_rng(seed), tuple("abcde"[:num_labels])
+    targets, logits = rng.integers(num_labels, size=20), rng.normal(size=(20, num_labels))
+    logits[:, 0] -= rng.integers(3)  # a label that is rarely or never predicted
+    evaluation, _ = evaluated("classification", [Example(text="x", target=int(y)) for y in targets], names, logits)
+    table = sklearn.precision_recall_fscore_support(
+        targets, logits.argmax(-1), labels=range(num_labels), zero_division=0.0
+    )
+    for part, name, *scores, count in zip(evaluation.by_label, names, *table, strict=True):
+        assert (part.name, part.examples) == (name, count)
+        assert part.metrics == pytest.approx(dict(zip(("precision", "recall", "f1"), scores, strict=True)))
+
+
+def test_classification_report_has_a_line_for_each_label():
+    examples = [Example(text="x", target=y) for y in (0, 1, 0, 0)]
+    evaluation, _ = evaluated("classification", examples, ("n", "p"), [[2.0, 1], [0, 1], [0, 1], [3, 0]])
+    assert evaluation.to_report().splitlines() == [
+        evaluation.to_text(),
+        "     precision  recall      f1  examples",
+        "  n     1.0000  0.6667  0.8000         3",
+        "  p     0.5000  1.0000  0.6667         1",
+    ]
+
+
 def test_multiple_choice_evaluation_names_options_by_letters():
     examples = [ChoiceExample(text="t", question="q", options=("x", "y"), target=n, slice="high") for n in (0, 1)]
     evaluation, errors = evaluated("multiple_choice", examples, None, [[1, 0], [1, 0]])
     assert (evaluation.metrics, evaluation.labels) == ({"accuracy": 0.5}, ("A", "B"))
+    assert evaluation.by_label == ()
     assert errors[1].text == "t\nq\nA. x\nB. y"
 
 
@@ -70,9 +99,9 @@ def test_multi_label_evaluation_is_overall_and_by_label():
     examples = [Example(text="a", target=(1.0, 0.0)), Example(text="b", target=(1.0, 1.0))]
     evaluation, errors = evaluated("multi_label", examples, ("x", "y"), [[2, -1], [3, -2]])
     assert evaluation.metrics["micro_f1"] == pytest.approx(4 / 5)
-    assert [(part.name, part.examples, part.metrics["f1"]) for part in evaluation.by_label] == [
-        ("x", 2, 1),
-        ("y", 1, 0),
+    assert [(part.name, part.examples, part.metrics) for part in evaluation.by_label] == [
+        ("x", 2, {"precision": 1, "recall": 1, "f1": 1}),
+        ("y", 1, {"precision": 0, "recall": 0, "f1": 0}),
     ]
     assert (errors[1].expected, errors[1].predicted, errors[1].is_correct) == ("x, y", "x", False)
     assert errors[1].loss == pytest.approx(np.log1p(np.exp(-3)) + np.log1p(np.exp(2)))

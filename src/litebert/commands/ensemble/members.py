@@ -16,6 +16,7 @@ from litebert.model.io.model_spec import CONFIG, ModelSpec, read_model_spec
 from litebert.settings import InferencePrecision
 from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.labelled_data import LabelledData, Task
+from litebert.tasks.metrics.metrics import OF_SECOND_LABEL
 from litebert.tasks.results import Result
 from litebert.tasks.types.registry import task_type_of
 from litebert.tasks.types.task_type import Prediction, Scored, TaskType
@@ -111,9 +112,12 @@ def members_at(sources: Sequence[str]) -> list[Member]:
 
 
 def validate_label_order(members: Sequence[Member], task: Task | None) -> None:
-    """Raise ConfigError where F1, which is that of the second label, is asked of models with labels in other orders."""
-    if task and "f1" in task.metrics and len({member.spec.labels for member in members}) > 1:
-        raise ConfigError("metrics: f1 is that of the second label, and the models have their labels in other orders")
+    """Raise ConfigError where a metric of the second label is asked of models with labels in other orders."""
+    asked = [name for name in task.metrics if name in OF_SECOND_LABEL] if task else []
+    if asked and len({member.spec.labels for member in members}) > 1:
+        raise ConfigError(
+            f"metrics: {asked[0]} is that of the second label, and the models have their labels in other orders"
+        )
 
 
 def predict_members(

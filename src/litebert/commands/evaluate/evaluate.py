@@ -53,10 +53,10 @@ def _beside_fp32(run: EvaluateRun, score: Callable[..., Any]) -> tuple[dict[str,
     """The scores in the precision of `run` and, if that is another, those of fp32."""
     if run.precision == "fp32":
         result = score(report=run.report)
-        return result.to_dict(), result.to_text()
+        return result.to_dict(), result.to_report()
     results = {"fp32": score(), run.precision: score(report=run.report, precision=run.precision)}
     values = {precision: result.to_dict() for precision, result in results.items()}
-    return values, "\n".join(f"{precision}: {result.to_text()}" for precision, result in results.items())
+    return values, "\n".join(f"{precision}: {result.to_report()}" for precision, result in results.items())
 
 
 def _line(result: tuple[str, dict[str, Any]]) -> str:

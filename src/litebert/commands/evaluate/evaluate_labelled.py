@@ -19,6 +19,7 @@ from litebert.tasks.benchmarks.benchmarks import Decision, Split, benchmark_task
 from litebert.tasks.benchmarks.candidate_ranking import predict_ranked
 from litebert.tasks.labelled_data import LabelledData, Task
 from litebert.tasks.metrics.evaluation import Evaluation
+from litebert.tasks.metrics.metrics import OF_SECOND_LABEL
 from litebert.tasks.read_labelled import read_labelled, task_for, validate_columns_apply
 from litebert.tasks.readers.columns import Columns
 from litebert.tasks.types.task_type import Prediction, ReadOptions
@@ -36,6 +37,10 @@ class BenchmarkEvaluation(Result):
     def to_text(self) -> str:
         """The scores of each split, with its slices."""
         return "\n".join(f"{name}: {evaluation.to_text()}" for name, evaluation in self.splits.items())
+
+    def to_report(self) -> str:
+        """The scores of each split, with its slices and labels."""
+        return "\n".join(f"{name}: {evaluation.to_report()}" for name, evaluation in self.splits.items())
 
 
 def evaluate_labelled(
@@ -84,8 +89,7 @@ def evaluate_benchmark(
     With `decision` "rank" the candidates of a question in all files of the benchmark are ranked.
     """
     benchmark, pipeline = benchmark_task(name), load_pipeline(model, precision)
-    # F1 is that of the second label, so its position matters.
-    ordered = "f1" in (metrics or benchmark.metrics)
+    ordered = not set(OF_SECOND_LABEL).isdisjoint(metrics or benchmark.metrics)
     validate_benchmark_model(name, pipeline.task_type.name, pipeline.labels, model=model, ordered=ordered)
     labels = pipeline.labels if benchmark.labels else None
     splits = tuple(files or ()) or available_splits(name, directory, start="dev")

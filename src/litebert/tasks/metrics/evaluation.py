@@ -1,6 +1,6 @@
 """The result of an evaluation: metrics, and scores by slice, length and label."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import pairwise
 from typing import Any, Final
@@ -12,6 +12,8 @@ from litebert.tasks.metrics.text_table import aligned
 
 LENGTH_LIMITS: Final = (0, 16, 32, 64, 128, 256, 512)
 """Boundaries of the length ranges, in tokens."""
+MAX_LABELS: Final = 40
+"""Longest table of labels in a report."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,7 @@ class Evaluation:
     by_slice: tuple[Part, ...] = ()
     """By the value of a column, or by the level or genre of a benchmark."""
     by_label: tuple[Part, ...] = field(default=())
-    """By entity type, or by label in multi-label tasks."""
+    """By label of a classification or multi-label task, or by entity type."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -55,6 +57,14 @@ class Evaluation:
         figures = ", ".join(f"{name} {self.metrics[name]:.4f}" for name in self._shared())
         return "\n".join([f"{figures} on {self.examples:,} examples{interval}", *self._tables()])
 
+    def to_report(self) -> str:
+        """`to_text`, and below it a table of the labels; of more than 40 labels, only their number."""
+        if len(self.by_label) > MAX_LABELS:
+            return f"{self.to_text()}\n  {len(self.by_label)} labels: --json and --report have the scores of each"
+        return "\n".join(
+            [self.to_text(), *([_table(self.by_label, self.by_label[0].metrics)] if self.by_label else [])]
+        )
+
     def _shared(self) -> list[str]:
         """Names of the metrics that parts have too; a threshold exists for all examples only."""
         return [
@@ -63,13 +73,23 @@ class Evaluation:
 
     def _tables(self) -> list[str]:
         shared = self._shared()
-        slices = [
-            [f"  {part.name}", *(f"{part.metrics[name]:.4f}" for name in shared), f"{part.examples:,}"]
-            for part in self.by_slice
-        ]
         together = [[f"  {name}", f"{value:.4f}"] for name, value in self.metrics.items() if name not in shared]
-        header = ["", *shared, "examples"]
-        return [aligned(rows) for rows in ([header, *slices] if slices else [], together) if rows]
+        slices = [_table(self.by_slice, shared)] if self.by_slice else []
+        return [*slices, *([aligned(together)] if together else [])]
+
+
+def _table(shown: Sequence[Part], metrics: Iterable[str]) -> str:
+    """A line for each part, with these metrics and the number of examples."""
+    rows = [
+        [f"  {part.name}", *(f"{part.metrics[name]:.4f}" for name in metrics), f"{part.examples:,}"] for part in shown
+    ]
+    return aligned([["", *metrics, "examples"], *rows])
+
+
+def label_part(name: str, *, correct: int, predicted: int, true: int) -> Part:
+    """Precision, recall and F1 of a label that `true` examples have; 0 where they are undefined, as in scikit-learn."""
+    precision, recall = correct / max(predicted, 1), correct / max(true, 1)
+    return Part(name, true, {"precision": precision, "recall": recall, "f1": 2 * correct / max(predicted + true, 1)})
 
 
 def parts(names: Sequence[str | None], measured: Callable[[np.ndarray], dict[str, float]]) -> tuple[Part, ...]:

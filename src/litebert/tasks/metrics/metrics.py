@@ -19,6 +19,8 @@ Array = np.ndarray
 
 _OWN_METRICS: set[str] = set()
 """Names from `register_metric`; they apply to every task type."""
+OF_SECOND_LABEL: Final = ("f1", "precision", "recall")
+"""Metrics of two labels that depend on their order."""
 NUM_BINS: Final = 10
 _Z: Final = NormalDist().inv_cdf(0.975)
 
@@ -46,20 +48,19 @@ def accuracy(predictions: Array, labels: Array) -> float:
     return float(np.mean(predictions == labels))
 
 
-def _f1(average: str, *, if_undefined: float = 0.0) -> Metric:
-    """The F1 of scikit-learn.
+def _averaged(score: str, average: str, *, if_undefined: float = 0.0) -> Metric:
+    """`f1_score`, `precision_score` or `recall_score` of scikit-learn.
 
     `binary`: of the label with index 1, for two labels; 0 when it is never correct. Source: GLUE's MRPC and QQP.
-    `macro`: unweighted mean of the F1 of every label that occurs; for multi-label tasks, of every label.
-    `weighted`: mean of the F1 of every label, weighted by how often the label occurs.
+    `macro`: unweighted mean over every label that occurs; for multi-label tasks, over every label.
+    `weighted`: mean over every label, weighted by how often the label occurs.
     `micro`: over all decisions of a multi-label task.
-    `samples`: mean over the examples of the F1 of their labels.
+    `samples`: mean over the examples of the score of their labels.
     """
 
     def measure(predictions: Array, labels: Array) -> float:
-        return float(
-            _imported("sklearn.metrics").f1_score(labels, predictions, average=average, zero_division=if_undefined)
-        )
+        function = getattr(_imported("sklearn.metrics"), score)
+        return float(function(labels, predictions, average=average, zero_division=if_undefined))
 
     return Metric(measure, requires="sklearn")
 
@@ -134,14 +135,20 @@ def _entity(name: str) -> Metric:
 
 METRICS = {
     "accuracy": Metric(accuracy),
-    "f1": _f1("binary"),
-    "macro_f1": _f1("macro"),
-    "weighted_f1": _f1("weighted"),
+    "f1": _averaged("f1_score", "binary"),
+    "precision": _averaged("precision_score", "binary"),
+    "recall": _averaged("recall_score", "binary"),
+    "macro_f1": _averaged("f1_score", "macro"),
+    "macro_precision": _averaged("precision_score", "macro"),
+    "macro_recall": _averaged("recall_score", "macro"),
+    "weighted_f1": _averaged("f1_score", "weighted"),
     "balanced_accuracy": Metric(balanced_accuracy),
     "roc_auc": Metric(roc_auc, takes_probabilities=True, requires="sklearn"),
     "matthews": Metric(matthews, requires="sklearn"),
-    "micro_f1": _f1("micro"),
-    "sample_f1": _f1("samples", if_undefined=1.0),  # 1 where an example has no label and none is predicted
+    "micro_f1": _averaged("f1_score", "micro"),
+    "sample_f1": _averaged(
+        "f1_score", "samples", if_undefined=1.0
+    ),  # 1 where an example has no label and none is predicted
     "subset_accuracy": Metric(subset_accuracy),
     "pearson": _correlation("pearsonr"),
     "spearman": _correlation("spearmanr"),
@@ -180,8 +187,8 @@ def check_metrics(names: Iterable[str], *, applicable: Sequence[str], num_labels
             raise ConfigError(f"metrics: unknown metric {name!r}; expected one of {', '.join(METRICS)}")
         if name not in (*applicable, *_OWN_METRICS):
             raise ConfigError(f"metrics: {name!r} does not apply to this task type; use {', '.join(applicable)}")
-        if name == "f1" and num_labels != 2:
-            raise ConfigError(f"metrics: 'f1' is for two labels, this task has {num_labels}; use 'macro_f1'")
+        if name in OF_SECOND_LABEL and num_labels != 2:
+            raise ConfigError(f"metrics: {name!r} is for two labels, this task has {num_labels}; use 'macro_{name}'")
         if package := METRICS[name].requires:
             _imported(package)
 

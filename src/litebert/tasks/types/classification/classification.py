@@ -17,6 +17,7 @@ from litebert.model.losses import classification_loss, is_correct
 from litebert.tasks.encoded import LabelledBatch
 from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.labelled_data import LabelledData, Task
+from litebert.tasks.metrics.evaluation import Part, label_part
 from litebert.tasks.metrics.metrics import calibration, confusion_matrix, wilson_interval
 from litebert.tasks.readers.columns import Columns
 from litebert.tasks.readers.label_columns import (
@@ -97,18 +98,26 @@ def class_losses(model: nn.Module, batch: LabelledBatch, weights: Tensor | None)
 def evaluate_classes(
     task: Task, predictions: Sequence[np.ndarray], data: LabelledData, lengths: np.ndarray, settings: InputSettings
 ) -> Scored:
-    """Metrics, confusion matrix and calibration."""
+    """Metrics, scores by label, confusion matrix and calibration."""
     probabilities, targets = np.stack(predictions), data.targets
     predicted, names = probabilities.argmax(-1), class_names(task)[: probabilities.shape[-1]]
-    correct = int((predicted == targets).sum())
+    correct, confusion = int((predicted == targets).sum()), confusion_matrix(predicted, targets, num_labels=len(names))
     return score(
         *(task, predicted, targets, data, lengths),
         accuracy_interval=wilson_interval(correct, len(targets)),
         labels=names,
-        confusion_matrix=confusion_matrix(predicted, targets, num_labels=len(names)),
+        confusion_matrix=confusion,
+        # The letter of an option says nothing about it.
+        by_label=_by_label(confusion, names) if task.labels else (),
         calibration=calibration(probabilities, targets),
         probabilities=probabilities,
     )
+
+
+def _by_label(confusion: Sequence[Sequence[int]], names: Sequence[str]) -> tuple[Part, ...]:
+    counts = np.asarray(confusion)
+    each = zip(names, counts.diagonal().tolist(), counts.sum(0).tolist(), counts.sum(1).tolist(), strict=True)
+    return tuple(label_part(name, correct=right, predicted=given, true=true) for name, right, given, true in each)
 
 
 def class_errors(
@@ -155,7 +164,10 @@ CLASSIFICATION: Final = TaskType(
     problem_type="single_label_classification",
     has_labels=True,
     metrics=("accuracy",),
-    other_metrics=("f1", "macro_f1", "weighted_f1", "balanced_accuracy", "roc_auc", "matthews"),
+    other_metrics=(
+        *("f1", "precision", "recall", "macro_f1", "macro_precision", "macro_recall", "weighted_f1"),
+        *("balanced_accuracy", "roc_auc", "matthews"),
+    ),
     reader=ExampleReader(guess=_guess, read=_read),
     loss=Loss(sums=class_losses, class_weights=_class_weights),
     predict=class_probabilities,

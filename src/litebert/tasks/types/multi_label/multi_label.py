@@ -13,7 +13,7 @@ from litebert.loss_sums import LossSums
 from litebert.tasks.encoded import LabelledBatch
 from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.labelled_data import LabelledData, Task
-from litebert.tasks.metrics.evaluation import Part
+from litebert.tasks.metrics.evaluation import label_part
 from litebert.tasks.readers.columns import Columns
 from litebert.tasks.readers.label_columns import label_indicators, label_lists, sorted_labels, weights_by_label
 from litebert.tasks.readers.tables import Table
@@ -93,7 +93,7 @@ def _evaluate(
     predicted = (probabilities >= MULTI_LABEL_THRESHOLD).astype(int)
     targets = data.targets.astype(int)
     by_label = tuple(
-        Part(name, int(true.sum()), {"f1": float(2 * (given & true).sum() / max(given.sum() + true.sum(), 1))})
+        label_part(name, correct=int((given & true).sum()), predicted=int(given.sum()), true=int(true.sum()))
         for name, given, true in zip(task.labels or (), predicted.T, targets.T, strict=True)
     )
     return score(
@@ -131,7 +131,7 @@ MULTI_LABEL: Final = TaskType(
     problem_type="multi_label_classification",
     has_labels=True,
     metrics=("micro_f1", "macro_f1", "sample_f1", "subset_accuracy"),
-    other_metrics=("weighted_f1", "roc_auc"),
+    other_metrics=("macro_precision", "macro_recall", "weighted_f1", "roc_auc"),
     reader=ExampleReader(guess=_guess, read=_read),
     loss=Loss(counts=lambda batch: {"label": batch.labels.numel()}, sums=binary_losses, class_weights=_class_weights),
     predict=label_probabilities,
