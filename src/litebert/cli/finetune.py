@@ -16,8 +16,8 @@ from litebert.cli.arguments.settings_arguments import arguments_of
 from litebert.commands.data_arguments import DataArguments
 
 FILES: Final = {
-    "classification, multi_label, regression": "CSV, TSV or JSON lines with columns text and label, or --text and "
-    "--label",
+    "classification, multi_label, regression": "CSV, TSV, JSON lines or Parquet with columns text and label, "
+    "or --text and --label",
     "multiple_choice": "columns option1, option2, … or a list; --text-pair is the question; RACE's own files",
     "pronoun_resolution": "the .jsonl files of SuperGLUE's WSC; benchmark wnli-pronouns",
     "token_classification": "CoNLL columns (.conll), or lists of words and labels in JSON lines",

@@ -12,6 +12,7 @@ from litebert.tasks.metrics.metrics import check_metrics
 from litebert.tasks.readers.columns import Columns, SavedTask, resolve_columns
 from litebert.tasks.readers.splits import warn_duplicates, warn_labels
 from litebert.tasks.readers.tables import Table, hub_table, read_table
+from litebert.tasks.readers.text_files import format_ending
 from litebert.tasks.types.registry import get_task_type, task_types
 from litebert.tasks.types.task_type import ReadOptions, ReadResult, TaskType
 
@@ -26,7 +27,7 @@ def read_labelled(
     """The examples of a labelled file; DataError with file, line and field where it is invalid.
 
     Args:
-        path: CSV, TSV or JSON lines, a file in a format of a task type, or `hf:…` for a data set of the hub.
+        path: CSV, TSV, JSON lines or Parquet, a file in a format of a task type, or `hf:…` for a data set of the hub.
         columns: the named columns.
         saved: the task of the model, whose columns replace those that are not named.
         options: the task type, by default guessed and logged; the labels; how invalid answers are treated.
@@ -49,7 +50,7 @@ def read_labelled(
 
 
 def read_any_table(path: Path) -> Table:
-    """All rows of a CSV, TSV or JSON lines file, or of a data set of the hub."""
+    """All rows of a CSV, TSV, JSON lines or Parquet file, or of a data set of the hub."""
     return hub_table(path) if is_dataset_name(path) else read_table(path)
 
 
@@ -72,22 +73,23 @@ def task_for(data: LabelledData, columns: Columns, metrics: Sequence[str] = ()) 
 def types_with_format(path: Path) -> list[TaskType]:
     """The task types that define the format of a file without named columns, such as `.json`."""
     formats = [(each, each.reader.file_format) for each in task_types()]
-    return [each for each, file_format in formats if file_format and path.suffix in file_format.suffixes]
+    return [each for each, file_format in formats if file_format and format_ending(path) in file_format.suffixes]
 
 
 def validate_columns_apply(columns: Mapping[str, object], *files: Path) -> None:
     """Raise ConfigError where `columns` are named, by setting, but none of `files` has named columns."""
     if all(types_with_format(file) for file in files):
-        validate_not_given(columns, f"a {files[0].suffix} file has no named columns; remove these options")
+        validate_not_given(columns, f"a {format_ending(files[0])} file has no named columns; remove these options")
 
 
 def _with_format(path: Path, fitting: Sequence[TaskType], options: ReadOptions) -> tuple[TaskType, str]:
+    ending = format_ending(path)
     if options.task_type is None:
-        return fitting[0], f"{path.suffix} file"
+        return fitting[0], f"{ending} file"
     asked = get_task_type(options.task_type)
     if asked not in fitting:
         names = " or ".join(each.name for each in fitting)
-        raise ConfigError(f"{path}: a {path.suffix} file has {names} data, not {asked.name}; remove the task type")
+        raise ConfigError(f"{path}: a {ending} file has {names} data, not {asked.name}; remove the task type")
     return asked, "as set"
 
 

@@ -1,5 +1,7 @@
 """What a fine-tuning run reports and leaves: held-out rows, lengths, baselines, failures, provenance."""
 
+import csv
+import gzip
 import json
 import logging
 import sys
@@ -201,3 +203,17 @@ def test_held_out_rows_with_a_carriage_return_are_written_as_json_lines(settings
     result = run(settings, tmp_path / "run")
     assert not (tmp_path / "run" / "dev.tsv").exists()
     assert evaluate_labelled(result.model, tmp_path / "run" / "dev.jsonl").metrics == result.best["metrics"]
+
+
+@pytest.mark.parametrize(("name", "written"), [("x.CSV.gz", "dev.csv"), ("x.parquet", "dev.jsonl")])
+def test_held_out_rows_of_compressed_and_parquet_files_are_written_as_text(settings, tmp_path, name, written):
+    file = settings["data"]["train"] = tmp_path / name
+    text = write_opinions(tmp_path / "opinions.csv").read_text()
+    if name.endswith(".gz"):
+        file.write_bytes(gzip.compress(text.encode()))
+    else:
+        pyarrow = pytest.importorskip("pyarrow")
+        rows = list(csv.DictReader(text.splitlines()))
+        pytest.importorskip("pyarrow.parquet").write_table(pyarrow.Table.from_pylist(rows), file)
+    result = run(settings, tmp_path / "run")
+    assert evaluate_labelled(result.model, tmp_path / "run" / written).metrics == result.best["metrics"]

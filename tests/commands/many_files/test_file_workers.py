@@ -1,5 +1,6 @@
 """Many files: the same bytes for any number of workers and executors, and after a stop."""
 
+import gzip
 import json
 import multiprocessing
 
@@ -87,6 +88,18 @@ def test_predict_of_many_files_equals_predict_of_each(classifier, pattern, tmp_p
         run = PredictRun(model=str(classifier), input=tmp_path / "in" / name, output=tmp_path / "x.csv", threads=1)
         predict(run)
         assert outputs(tmp_path)["x.csv"] == one_worker[name]
+
+
+def test_predict_of_many_files_names_outputs_by_a_format_that_can_be_written(classifier, tmp_path):
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    source = tmp_path / "in"
+    source.mkdir()
+    (source / "a.CSV").write_text("text\nthe film\n")
+    (source / "b.csv.gz").write_bytes(gzip.compress(b"text\nthe film\n"))
+    parquet.write_table(pyarrow.table({"text": ["the film"]}), source / "c.parquet")
+    (source / "d.txt.gz").write_bytes(gzip.compress(b"the film\n"))
+    predict_files(classifier, source / "*", tmp_path / "out")
+    assert sorted(outputs(tmp_path / "out")) == ["a.csv", "b.csv", "c.jsonl", "d.jsonl"]
 
 
 def test_embed_of_many_files_writes_the_vectors_of_each(classifier, pattern, tmp_path):

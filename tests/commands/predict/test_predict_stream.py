@@ -1,5 +1,6 @@
 """Predictions of large files: bounded memory, and resumed where they stopped."""
 
+import gzip
 import json
 import shutil
 import signal
@@ -63,7 +64,12 @@ def tagger(tiny_tokenizer, small_config, tmp_path_factory):
 
 def write_input(directory, suffix, rows=15):
     path = directory / f"in{suffix}"
-    if suffix == ".conll":
+    if suffix == ".parquet":
+        table = {"text": [f"the film was good {n}" for n in range(rows)], "n": list(range(rows))}
+        pytest.importorskip("pyarrow.parquet").write_table(pytest.importorskip("pyarrow").table(table), path)
+    elif suffix.endswith(".gz"):
+        path.write_bytes(gzip.compress(write_input(directory, suffix.removesuffix(".gz"), rows).read_bytes()))
+    elif suffix == ".conll":
         path.write_text("-DOCSTART- O\n\n" + "\n".join(f"the O\nfilm{n % 3} O\n" for n in range(rows)))
     elif suffix == ".txt":
         path.write_text("".join(f"the film was good {n}\n" for n in range(rows)))
@@ -77,7 +83,7 @@ def test_predict_killed_by_a_signal_resumes_to_the_same_bytes(
     classifier, tagger, tmp_path, monkeypatch, caplog, suffix, output
 ):
     monkeypatch.setattr(stream, "ROWS_PER_WINDOW", 4)
-    model, source = tagger if suffix == ".conll" else classifier, write_input(tmp_path, suffix)
+    model, source = tagger if "conll" in suffix else classifier, write_input(tmp_path, suffix)
     whole, resumed = tmp_path / "whole" / output, tmp_path / "resumed" / output
     predict(PredictRun(model=str(model), input=source, output=whole))
     killed = ForkedPopen([sys.executable, "-c", KILLED, model, source, resumed])
@@ -113,13 +119,16 @@ def interrupt(run, monkeypatch):
 
 @pytest.mark.parametrize(
     ("suffix", "output"),
-    [(".csv", "out.tsv"), (".txt", "out.jsonl"), (".conll", "out.csv"), (".conll", "out.jsonl")],
+    [
+        *((".csv", "out.tsv"), (".txt", "out.jsonl"), (".conll", "out.csv"), (".conll", "out.jsonl")),
+        *((".CSV.gz", "out.csv"), (".txt.gz", "out.csv"), (".parquet", "out.jsonl"), (".conll.gz", "out.conll")),
+    ],
 )
 def test_interrupted_predict_resumes_to_the_same_bytes_in_every_format(
     classifier, tagger, tmp_path, monkeypatch, suffix, output
 ):
     monkeypatch.setattr(stream, "ROWS_PER_WINDOW", 4)
-    model, source = tagger if suffix == ".conll" else classifier, write_input(tmp_path, suffix)
+    model, source = tagger if "conll" in suffix else classifier, write_input(tmp_path, suffix)
     runs = [
         PredictRun(model=str(model), input=source, output=tmp_path / name / output) for name in ("whole", "resumed")
     ]

@@ -1,15 +1,18 @@
 """Tables with named columns."""
 
 import csv
+import datetime
+import gzip
 import io
 import json
+import sys
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from litebert.errors import DataError
-from litebert.tasks.readers.tables import iter_lines, iter_tables, open_tsv, read_table
+from litebert.errors import DataError, MissingExtraError
+from litebert.tasks.readers.tables import iter_tables, open_tsv, read_table
 
 FIELDS = st.text(st.characters(codec="utf-8", exclude_characters="\0\r"), max_size=8)
 
@@ -44,11 +47,6 @@ def test_table_ignores_byte_order_mark_and_crlf(tmp_path):
     table = read_table(write(tmp_path, "x.tsv", b"\xef\xbb\xbftext\tlabel\r\ngood\t1\r\n\r\n"))
     assert table.columns == ("text", "label")
     assert table.texts("label") == ["1"]
-
-
-def test_iter_lines_splits_at_line_feeds_only(tmp_path):
-    path = write(tmp_path, "x.txt", "a\u2028b\x85c\r\n\nd\n\n")
-    assert list(iter_lines(path)) == ["a\u2028b\x85c", "", "d"]
 
 
 @pytest.mark.parametrize("name", ["x.csv", "x.tsv", "x.jsonl"])
@@ -129,7 +127,8 @@ def test_jsonl_table_allows_numbers_null_and_extra_fields(tmp_path):
         ("x.csv", b"a,b\n\x00\x01,2\n", r"binary or UTF-16"),
         ("x.csv", "a,b\n1,2\n".encode("utf-16"), r"binary or UTF-16"),
         ("x.csv", b"a,b\n1,2\ncaf\xe9,2\n", r"x\.csv:3: not UTF-8 \(byte 0xe9\)"),
-        ("x.txt", "a\n", r"unknown format '\.txt'"),
+        ("x.txt", "a\n", r"unknown format '\.txt'; give a \.csv, \.tsv or \.jsonl file, also compressed"),
+        ("x.XLSX", "a\n", r"unknown format '\.xlsx'; save it as \.csv, or read it with pandas .*\(train=frame\)"),
         ("x.jsonl", '{"a": 1}\n{"a": \n', r"x\.jsonl:2: not valid JSON"),
         ("x.jsonl", '{"a": 1}\n\n{"a": 2}\n', r"x\.jsonl:2: a blank line; remove it"),
         ("x.jsonl", '{"a": 1, "a": 2}\n', r"x\.jsonl:1: not valid JSON \(the field 'a' is given 2 times\)"),
@@ -171,3 +170,71 @@ def test_missing_table_is_an_error(tmp_path):
     (tmp_path / "d.csv").mkdir()
     with pytest.raises(DataError, match=r"is a directory; give a \.csv"):
         read_table(tmp_path / "d.csv")
+
+
+@pytest.mark.parametrize("name", ["X.CSV", "x.tsv.gz", "x.jsonl.gz", "x.Csv.GZ"])
+def test_table_is_read_compressed_and_with_any_case_of_the_ending(tmp_path, name):
+    sign = "," if "csv" in name.lower() else "\t"
+    content = f"text{sign}label\ngood{sign}1\n\nbad{sign}0\n"
+    if "jsonl" in name:
+        content = '{"text": "good", "label": 1}\n{"text": "bad", "label": 0}\n'
+    encoded = content.encode()
+    table = read_table(write(tmp_path, name, gzip.compress(encoded) if name.lower().endswith("gz") else encoded))
+    assert (table.texts("text"), table.texts("label")) == (["good", "bad"], ["1", "0"])
+    assert [row.line for row in table.rows] == ([1, 2] if "jsonl" in name else [2, 4])
+
+
+def test_compressed_csv_has_the_line_numbers_of_the_text(tmp_path):
+    path = write(tmp_path, "x.csv.gz", gzip.compress(b'text,label\n"two\nlines",1\nthird\n'))
+    with pytest.raises(DataError, match=r"x\.csv\.gz:4: 1 fields, expected 2; 'label' is missing"):
+        read_table(path)
+
+
+def write_parquet(path, **columns):
+    pytest.importorskip("pyarrow")
+    import pyarrow
+    from pyarrow import parquet
+
+    parquet.write_table(pyarrow.table(columns), path, row_group_size=2)
+    return path
+
+
+def test_parquet_table_has_the_values_of_its_columns(tmp_path):
+    day = datetime.date(2026, 1, 31)
+    path = write_parquet(
+        *(tmp_path / "x.Parquet",), text=["a", None, "c"], label=[1, 2, 3], day=[day] * 3, tags=[["x"], [], ["y", "z"]]
+    )
+    table = read_table(path)
+    assert table.columns == ("text", "label", "day", "tags")
+    assert table.texts("text") == ["a", "", "c"]
+    assert table.texts("label") == ["1", "2", "3"]
+    assert table.texts("day") == ["2026-01-31"] * 3
+    assert [row.values["tags"] for row in table.rows] == [["x"], [], ["y", "z"]]
+    assert [row.line for row in table.rows] == [1, 2, 3]
+
+
+@given(rows=st.integers(1, 9), rows_per_table=st.integers(1, 5), skip=st.integers(0, 9))
+def test_iter_tables_of_parquet_gives_the_rows_in_parts(tmp_path_factory, rows, rows_per_table, skip):
+    path = write_parquet(tmp_path_factory.mktemp("parts") / "x.parquet", a=[f"text {n}" for n in range(rows)])
+    parts = list(iter_tables(path, rows_per_table=rows_per_table, skip_rows=skip))
+    assert [row for part in parts for row in part.rows] == list(read_table(path).rows[skip:])
+
+
+def test_invalid_parquet_is_an_error(tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    with pytest.raises(DataError, match=r"x\.parquet: not a readable Parquet file .*; get a new copy"):
+        read_table(write(tmp_path, "x.parquet", "text,label\n"))
+    with pytest.raises(DataError, match=r"b\.parquet:1: field 'text': expected a text or a number, found bytes"):
+        read_table(write_parquet(tmp_path / "b.parquet", text=[b"a"])).texts("text")
+    with pytest.raises(DataError, match=r"e\.parquet: no rows"):
+        read_table(write_parquet(tmp_path / "e.parquet", text=pyarrow.array([], "string")))
+    twice = pyarrow.table([["a"], ["b"]], names=["text", "text"])
+    pyarrow.parquet.write_table(twice, tmp_path / "t.parquet")
+    with pytest.raises(DataError, match=r"t\.parquet: the column 'text' is named 2 times"):
+        read_table(tmp_path / "t.parquet")
+
+
+def test_parquet_without_pyarrow_names_the_extra(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(MissingExtraError, match=r"litebert\[data\]"):
+        read_table(write(tmp_path, "x.parquet", "content"))

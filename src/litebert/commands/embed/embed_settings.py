@@ -20,7 +20,7 @@ class EmbedRun(Settings):
     model: str
     """Model or run directory, pretrained or fine-tuned, or a name on the hub."""
     input: Path
-    """A .txt file with one text a line, or a .csv, .tsv or .jsonl file; or a quoted pattern of them."""
+    """A .txt file with one text a line, or a .csv, .tsv, .jsonl or .parquet file; or a quoted pattern."""
     output: Path
     """A .npy file with the vectors, or a .jsonl or .parquet file with the rows and a column `embedding`; for a pattern
     a directory, to which .npy files are written by default."""
@@ -49,7 +49,7 @@ class SearchRun(Settings):
     model: str
     """Model or run directory, pretrained or fine-tuned, or a name on the hub."""
     input: Path
-    """The texts to search: a .txt file with one text a line, or a .csv, .tsv or .jsonl file."""
+    """The texts to search: a .txt file with one text a line, or a .csv, .tsv, .jsonl or .parquet file."""
     query: tuple[str, ...] = ()
     """Texts to find the nearest rows of."""
     queries: Path | None = None

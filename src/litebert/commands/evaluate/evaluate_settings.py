@@ -31,7 +31,7 @@ class EvaluateRun(Settings):
     model: str
     """Model or run directory, or a name on the hub."""
     data: Path | None = None
-    """Labelled file: .csv, .tsv or .jsonl with named columns, .conll, or .json of SQuAD; or a pattern of them."""
+    """Labelled file: .csv, .tsv, .jsonl or .parquet with named columns, .conll, or .json of SQuAD; or a pattern."""
     task: str | None = None
     """A benchmark, such as cola, mnli (both development sets), squad-v2.0, race (by level) or race-high."""
     task_dir: Path | None = None

@@ -18,7 +18,7 @@ from litebert.model.models import ForMaskedLM, ForPretraining
 from litebert.settings import InferencePrecision
 from litebert.tasks.metrics.metrics import wilson_interval, wilson_interval_of_mean
 from litebert.tasks.metrics.text_table import aligned
-from litebert.tasks.readers.tables import read_text
+from litebert.tasks.readers.text_files import read_text
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.training.distributed.context import DistributedContext
 

@@ -24,6 +24,8 @@ from litebert.settings import Settings, with_overrides
 from litebert.tasks.benchmarks.benchmarks import Split, benchmark_task
 from litebert.tasks.labelled_data import ClassWeights, InvalidAnswers
 from litebert.tasks.readers.columns import Columns
+from litebert.tasks.readers.tables import TABLE_ENDINGS
+from litebert.tasks.readers.text_files import format_ending
 from litebert.training.train_settings import TrainSettings
 
 
@@ -42,7 +44,7 @@ class LabelledFiles(Settings):
     """Labelled files of your own and their columns."""
 
     train: Path
-    """CSV, TSV or JSONL file with named columns, CoNLL columns (.conll), or `hf:OWNER/NAME:SPLIT` of the hub."""
+    """CSV, TSV, JSONL or Parquet file with named columns, CoNLL columns (.conll), or `hf:OWNER/NAME:SPLIT`."""
     dev: Path | DevSplit = DevSplit()
     """File that selects the best model, or how to hold out rows of `train`."""
     text: str | None = None
@@ -63,7 +65,7 @@ class LabelledFiles(Settings):
     @model_validator(mode="after")
     def _check(self) -> Self:
         files = (self.train, self.dev) if isinstance(self.dev, Path) else (self.train,)
-        if self.columns.named() and any(file.suffix not in (".csv", ".tsv", ".jsonl") for file in files):
+        if self.columns.named() and any(format_ending(file) not in TABLE_ENDINGS for file in files):
             from litebert.tasks.read_labelled import validate_columns_apply  # imports torch
 
             validate_columns_apply(asdict(self.columns), *files)

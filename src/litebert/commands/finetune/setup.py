@@ -29,10 +29,11 @@ from litebert.tasks.benchmarks.benchmark_files import read_benchmark
 from litebert.tasks.benchmarks.benchmarks import BenchmarkTask, benchmark_task
 from litebert.tasks.encoded import LabelledBatch
 from litebert.tasks.labelled_data import LabelledData, Task
-from litebert.tasks.output_formats import TableFormat
+from litebert.tasks.output_formats import SUFFIXES, TableFormat
 from litebert.tasks.read_labelled import read_any_table, read_labelled, task_for, types_with_format
 from litebert.tasks.readers.columns import Columns
 from litebert.tasks.readers.splits import train_dev_split, warn_small_dataset, warn_train_dev_leakage
+from litebert.tasks.readers.text_files import format_ending
 from litebert.tasks.types.registry import get_task_type
 from litebert.tasks.types.task_type import Loss, ReadOptions, ScoreScale
 from litebert.tokenization.tokenizer import Tokenizer
@@ -280,8 +281,8 @@ def _lengths(examples: Sequence[Any], pipeline: Pipeline) -> np.ndarray:
 def write_dev_rows(directory: Path, train: LabelledData, dev: LabelledData) -> None:
     """Write `dev.csv` (.tsv, .jsonl, …), which `evaluate` reads, and `rows.json`, unless they exist.
 
-    The file is `dev.jsonl` for a data set of the hub, and for a .tsv file whose rows .tsv cannot hold. `rows.json` has
-    the line of each training and development row in the training file; its id where rows have no line.
+    The file is `dev.jsonl` for Parquet, for a data set of the hub, and for a .tsv file whose rows .tsv cannot hold.
+    `rows.json` has the line of each training and development row in the training file; its id where rows have no line.
     """
     if (directory / ROWS).exists():
         return
@@ -296,13 +297,15 @@ def _dev_text(dev: LabelledData) -> tuple[str, str]:
     source = dev.path
     if formats := types_with_format(source):
         assert formats[0].reader.file_format is not None
-        return source.suffix, formats[0].reader.file_format.part(source, dev)
+        return format_ending(source), formats[0].reader.file_format.part(source, dev)
     assert dev.lines is not None, "tables have lines"
     dev_lines = set(dev.lines)
     rows = [row.values for row in read_any_table(source).rows if row.line in dev_lines]
     # A carriage return inside a field is read, but other programs take it for the end of the line.
     has_returns = any("\r" in value for row in rows for value in row.values() if isinstance(value, str))
-    suffix = ".jsonl" if is_dataset_name(source) or (source.suffix == ".tsv" and has_returns) else source.suffix
+    ending = format_ending(source)
+    is_table_of_text = ending in SUFFIXES and not is_dataset_name(source) and not (ending == ".tsv" and has_returns)
+    suffix = ending if is_table_of_text else ".jsonl"
     return suffix, TableFormat(Path(f"dev{suffix}")).lines(rows)
 
 

@@ -31,6 +31,7 @@ from litebert.tasks.masked_text import DEFAULT_TOP_K
 from litebert.tasks.read_labelled import types_with_format
 from litebert.tasks.readers.columns import Columns
 from litebert.tasks.readers.tables import Table
+from litebert.tasks.readers.text_files import format_ending, plain_name
 from litebert.tasks.types.extractive_qa.question_settings import NoAnswerThreshold
 from litebert.tasks.types.task_type import FileFormat
 
@@ -95,9 +96,10 @@ def _predict_files(run: PredictRun) -> FilesWritten:
 
 def _output_name(path: Path, suffix: str | None) -> str:
     """The name of the output of one of several files: that of the file, with the ending of a format that fits."""
+    stem, ending = plain_name(path).stem, format_ending(path)
     if (file_format := _file_format(path)) and file_format.write_directory:
-        return path.stem
-    return path.stem + (suffix or {".txt": ".jsonl"}.get(path.suffix, path.suffix))
+        return stem
+    return stem + (suffix or {".txt": ".jsonl", ".parquet": ".jsonl"}.get(ending, ending))
 
 
 def _file_format(path: Path) -> FileFormat | None:
@@ -158,7 +160,7 @@ def _predict_file(run: PredictRun, predictor: Predictor) -> PredictResult:
 
 def _validate_unused(run: PredictRun, used: Sequence[str], task: str) -> None:
     given = {name: getattr(run, name) for name in ("text", "text_pair", "options", "top_k") if name not in used}
-    validate_not_given(given, f"not used for {task} and {run.input.suffix} files; remove these options")
+    validate_not_given(given, f"not used for {task} and {format_ending(run.input)} files; remove these options")
 
 
 def _predict_benchmark(run: PredictRun, split: BenchmarkSplit) -> PredictResult:

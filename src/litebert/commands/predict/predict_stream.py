@@ -23,7 +23,8 @@ from litebert.tasks.encoded import NoTokensError
 from litebert.tasks.output_formats import OutputFormat, RowFormat, validate_not_input
 from litebert.tasks.read_labelled import types_with_format
 from litebert.tasks.readers.columns import Columns, SavedTask, resolve_columns
-from litebert.tasks.readers.tables import Row, Table, iter_lines, iter_tables
+from litebert.tasks.readers.tables import Row, Table, iter_tables
+from litebert.tasks.readers.text_files import format_ending, iter_lines
 from litebert.tasks.results import Result
 from litebert.tasks.types.task_type import FileFormat, TaskType
 
@@ -193,7 +194,9 @@ class InputFile:
         """The file as a model of this task type reads it; ConfigError if that has no such format."""
         has_format = bool(types_with_format(path))
         if has_format and task_type not in types_with_format(path):
-            raise ConfigError(f"{path}: a model for {task_type.name} cannot read {path.suffix} files; give a table")
+            raise ConfigError(
+                f"{path}: a model for {task_type.name} cannot read {format_ending(path)} files; give a table"
+            )
         return cls(
             path=path,
             read_inputs=task_type.reader.read_inputs,
@@ -212,7 +215,7 @@ class InputFile:
         if self.write_directory is None:
             self.output_format(output)
         else:
-            validate_output_directory(output, self.path.suffix)
+            validate_output_directory(output, format_ending(self.path))
 
     def predict_into(
         self,
@@ -253,7 +256,7 @@ class InputFile:
         return RowFormat(self.path, output)
 
     def _tables(self, skip: int) -> Iterator[Table]:
-        if self.path.suffix != ".txt":
+        if format_ending(self.path) != ".txt":
             yield from iter_tables(self.path, rows_per_table=ROWS_PER_WINDOW, skip_rows=skip)
             return
         name = self.columns.text or "text"

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from litebert.errors import DataError
-from litebert.tasks.readers.tables import iter_lines, read_text
+from litebert.tasks.readers.text_files import iter_lines, read_text
 from litebert.tasks.results import LETTERS
 from litebert.tasks.types.multiple_choice.choice_examples import ChoiceExample
 

@@ -1,32 +1,38 @@
-"""Tables with named columns: CSV, TSV and JSON lines, read lazily, and data sets of the Hugging Face hub.
+"""Tables with named columns: CSV, TSV, JSON lines and Parquet, read lazily, and data sets of the Hugging Face hub.
 
-Every error names file, line and field. TSV has no quoting, as in GLUE; CSV quotes as spreadsheets do. Blank lines after
-the first are no rows of either, as for Python's csv module and pandas.
+Every error names file, line (of Parquet: row) and field. TSV has no quoting, as in GLUE; CSV quotes as spreadsheets do.
+Blank lines after the first are no rows of either, as for Python's csv module and pandas.
 """
 
-import codecs
 import csv
 import json
 import logging
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Final
 
-from litebert.errors import DataError, did_you_mean
+from litebert.errors import DataError, did_you_mean, import_extra
 from litebert.hub_datasets import load_split
+from litebert.tasks.readers.text_files import format_ending, iter_lines, open_text
 
 logger = logging.getLogger(__name__)
 
-_BYTES_PER_READ: Final = 1 << 20
 LONGEST_FIELD: Final = 2**30
 """Of a CSV file, in characters; the default of Python's reader is 131,072."""
+_PARQUET_ROWS: Final = 1024
+"""Rows of a Parquet file that are in memory at once."""
+_FORMATS: Final = "a .csv, .tsv or .jsonl file, also compressed (.csv.gz), or a .parquet file"
+_EXCEL: Final = "save it as .csv, or read it with pandas and give the data frame to litebert.finetune(train=frame)"
+_ADVICE: Final = dict.fromkeys((".xlsx", ".xls", ".ods"), _EXCEL)
+"""Ending of a format that is not read → what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One record; `line` is its first line in the file, from 1."""
+    """One record; `line` is its first line in the file, from 1, or its number in a format without lines."""
 
     line: int
     values: dict[str, Any]
@@ -74,7 +80,7 @@ Records = tuple[tuple[str, ...], Iterator[Row]]
 
 
 def read_table(path: Path) -> Table:
-    """All rows of a `.csv`, `.tsv` or `.jsonl` file; DataError where it is invalid."""
+    """All rows of a file in one of `TABLE_ENDINGS`; DataError where it is invalid."""
     columns, rows = open_table(path)
     return Table(path, columns, tuple(rows))
 
@@ -89,14 +95,14 @@ def iter_tables(path: Path, *, rows_per_table: int, skip_rows: int = 0) -> Itera
 
 def open_table(path: Path) -> Records:
     """The names of the columns and an iterator over the rows, at least one."""
-    readers: dict[str, Callable[[Path], Records]] = {".csv": _open_csv, ".tsv": open_tsv, ".jsonl": _open_jsonl}
     if path.is_dir():
-        raise DataError(f"{path}: is a directory; give a .csv, .tsv or .jsonl file, or the name of a benchmark too")
+        raise DataError(f"{path}: is a directory; give {_FORMATS}, or the name of a benchmark too")
     if not path.exists():
         raise DataError(f"{path}: no such file; check the path")
-    if path.suffix not in readers:
-        raise DataError(f"{path}: unknown format {path.suffix!r}; name the file .csv, .tsv or .jsonl")
-    columns, rows = readers[path.suffix](path)
+    ending = format_ending(path)
+    if ending not in _READERS:
+        raise DataError(f"{path}: unknown format {ending!r}; {_ADVICE.get(ending, f'give {_FORMATS}')}")
+    columns, rows = _READERS[ending](path)
     return columns, _at_least_one(path, rows)
 
 
@@ -106,57 +112,6 @@ def _at_least_one(path: Path, rows: Iterator[Row]) -> Iterator[Row]:
         raise DataError(f"{path}: no rows after the names of the columns; give a file with at least one row")
     yield row
     yield from rows
-
-
-def read_text(path: Path) -> str:
-    """The text of a UTF-8 file without byte order mark; line ends as they are."""
-    check_text(path)
-    return path.read_bytes().decode("utf-8-sig")
-
-
-def check_text(path: Path) -> None:
-    """Raise DataError unless `path` is a UTF-8 text file that is not empty; reads it once, in pieces."""
-    decoder = codecs.getincrementaldecoder("utf-8")()
-    offset, line, is_blank = 0, 1, True
-    try:
-        with path.open("rb") as file:
-            while content := file.read(_BYTES_PER_READ):
-                if b"\0" in content:
-                    zero = offset + content.index(0)
-                    raise DataError(f"{path}: binary or UTF-16 (a zero byte at offset {zero}); save it as UTF-8 text")
-                decoder.decode(content)
-                offset += len(content)
-                line += content.count(b"\n")
-                is_blank = is_blank and not content.strip()
-            decoder.decode(b"", final=True)
-    except UnicodeDecodeError as error:
-        line += error.object.count(b"\n", 0, error.start)
-        byte = error.object[error.start]
-        raise DataError(f"{path}:{line}: not UTF-8 (byte 0x{byte:02x}); save the file as UTF-8") from None
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read ({error.strerror}); give the path of a file") from None
-    if is_blank:
-        raise DataError(f"{path}: the file is empty")
-
-
-def iter_lines(path: Path) -> Iterator[str]:
-    """The lines of a text file, without their LF or CRLF; blank lines at the end are left out.
-
-    Not `str.splitlines`, which also splits at characters that occur inside texts (U+0085, U+2028).
-    """
-    check_text(path)
-    return _lines(path)
-
-
-def _lines(path: Path) -> Iterator[str]:
-    blank = 0
-    with path.open(encoding="utf-8-sig", newline="\n") as file:
-        for line in file:
-            text = line.removesuffix("\n").removesuffix("\r")
-            if text:
-                yield from [""] * blank
-                yield text
-            blank = 0 if text else blank + 1
 
 
 def open_tsv(path: Path, *, columns: Sequence[str] | None = None, skip_misfits: bool = False) -> Records:
@@ -209,7 +164,7 @@ def _csv_records(path: Path) -> Iterator[tuple[int, list[str]]]:
     """First line and fields of each record, none of a blank line; a quoted field may contain line breaks."""
     line = 1
     csv.field_size_limit(LONGEST_FIELD)
-    with path.open(encoding="utf-8-sig", newline="") as file:
+    with open_text(path, newline="") as file:
         reader = csv.reader(file, strict=True)
         try:
             for fields in reader:
@@ -229,9 +184,13 @@ def _with_columns(path: Path, names: Sequence[str], records: Iterator[tuple[int,
 def _checked_columns(path: Path, names: Sequence[str]) -> tuple[str, ...]:
     if not any(names):
         raise DataError(f"{path}:1: the first line is blank; it must name the columns")
+    return _unique_columns(f"{path}:1", names)
+
+
+def _unique_columns(where: str, names: Sequence[str]) -> tuple[str, ...]:
     for name in names:
         if names.count(name) > 1:
-            raise DataError(f"{path}:1: the column {name!r} is named {names.count(name)} times; name each column once")
+            raise DataError(f"{where}: the column {name!r} is named {names.count(name)} times; name each column once")
     return tuple(names)
 
 
@@ -283,17 +242,57 @@ def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return dict(pairs)
 
 
+def _open_parquet(path: Path) -> Records:
+    with _parquet_file(path) as file:
+        columns = _unique_columns(str(path), file.schema_arrow.names)
+    return columns, _parquet_rows(path)
+
+
+def _parquet_rows(path: Path) -> Iterator[Row]:
+    with _parquet_file(path) as file:
+        records = chain.from_iterable(batch.to_pylist() for batch in file.iter_batches(batch_size=_PARQUET_ROWS))
+        for number, record in enumerate(records, start=1):
+            yield Row(number, record)
+
+
+@contextmanager
+def _parquet_file(path: Path) -> Iterator[Any]:
+    arrow = import_extra("pyarrow", extra="data", needed_for=f"{path}: reading Parquet")
+    from pyarrow import parquet  # pyrefly: ignore[missing-import]
+
+    try:
+        with parquet.ParquetFile(path) as file:
+            yield file
+    except (arrow.ArrowException, OSError) as error:
+        raise DataError(f"{path}: not a readable Parquet file ({error}); get a new copy") from None
+
+
+_READERS: Final[dict[str, Callable[[Path], Records]]] = {
+    ".csv": _open_csv,
+    ".tsv": open_tsv,
+    ".jsonl": _open_jsonl,
+    ".parquet": _open_parquet,
+}
+TABLE_ENDINGS: Final = tuple(_READERS)
+"""Endings of the files with named columns."""
+
+
 def _as_text(path: Path, row: Row, column: str, *, lists: bool) -> str:
     where = f"{path}:{row.line}: field {column!r}"
     if column not in row.values:
         raise DataError(f"{where}: missing{did_you_mean(column, row.values)}; give every row the same fields")
     value = row.values[column]
-    if isinstance(value, dict) or (isinstance(value, list) and not lists):
+    if isinstance(value, dict | bytes) or (isinstance(value, list) and not lists):
         raise DataError(f"{where}: expected a text or a number, found {type(value).__name__}")
-    text = value if isinstance(value, str) else "" if value is None else json.dumps(value)
+    text = value if isinstance(value, str) else "" if value is None else _json_text(value)
     if not _is_unicode(text):
         raise DataError(f"{where}: has half of a surrogate pair; write valid Unicode")
     return text
+
+
+def _json_text(value: Any) -> str:
+    """Of values that JSON does not have, such as the dates of Parquet, Python's text."""
+    return json.dumps(value, default=str) if isinstance(value, bool | int | float | list) else str(value)
 
 
 def hub_table(path: Path) -> Table:

@@ -18,7 +18,8 @@ from litebert.tasks.metrics.evaluation import parts
 from litebert.tasks.metrics.squad_metrics import best_thresholds, exact_match, word_f1
 from litebert.tasks.questions import Question
 from litebert.tasks.readers.columns import Columns
-from litebert.tasks.readers.tables import Table, read_text
+from litebert.tasks.readers.tables import Table
+from litebert.tasks.readers.text_files import read_text
 from litebert.tasks.types.extractive_qa.question_settings import THRESHOLD, QuestionSettings
 from litebert.tasks.types.extractive_qa.question_tables import (
     has_questions,

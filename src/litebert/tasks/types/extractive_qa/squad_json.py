@@ -13,7 +13,7 @@ from litebert.errors import DataError, did_you_mean
 from litebert.files import write_json
 from litebert.tasks.labelled_data import InvalidAnswers
 from litebert.tasks.questions import AnswerAligner, GoldAnswer, Question
-from litebert.tasks.readers.tables import read_text
+from litebert.tasks.readers.text_files import read_text
 from litebert.tasks.types.extractive_qa.span_scores import Answer
 
 PREDICTIONS: Final = "predictions.json"

@@ -12,7 +12,7 @@ from typing import Any, Final
 from litebert.errors import DataError
 from litebert.tasks.labelled_data import LabelledData
 from litebert.tasks.output_formats import SUFFIXES, OutputFormat, TableFormat, validate_suffix
-from litebert.tasks.readers.tables import iter_lines
+from litebert.tasks.readers.text_files import iter_lines
 from litebert.tasks.types.task_type import FileFormat, ReadOptions, ReadResult
 from litebert.tasks.types.token_classification.token_examples import TokenExample
 from litebert.tasks.types.token_classification.tokens_in_tables import label_index, token_labels
