@@ -20,7 +20,8 @@ FILES: Final = {
     "or --text and --label",
     "multiple_choice": "columns option1, option2, … or a list; --text-pair is the question; RACE's own files",
     "pronoun_resolution": "the .jsonl files of SuperGLUE's WSC; benchmark wnli-pronouns",
-    "token_classification": "CoNLL columns (.conll), or lists of words and labels in JSON lines",
+    "token_classification": "CoNLL columns (.conll), Universal Dependencies (.conllu), or lists of words and "
+    "labels in JSON lines",
     "extractive_qa": "SQuAD 1.1 or 2.0 (.json), or columns question, context and answer; recipes squad-v1.1 and "
     "squad-v2.0",
 }

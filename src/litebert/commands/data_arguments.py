@@ -45,7 +45,7 @@ class ExampleArguments(Settings):
     """The examples that several fine-tuned models predict: a file of your own (--data), or a split of a benchmark."""
 
     data: Path | None = None
-    """CSV, TSV, JSON lines, Parquet, CoNLL or SQuAD file; without labels it can only be predicted."""
+    """CSV, TSV, JSON lines, Parquet, CoNLL, CoNLL-U or SQuAD file; without labels it can only be predicted."""
     task: str | None = None
     """A benchmark, such as cola or race."""
     task_dir: Path | None = None
@@ -79,7 +79,7 @@ class DataArguments(Settings):
     task_dir: Path | None = None
     """Directory with the files of the benchmark."""
     train: Path | None = None
-    """Labelled file of your own: .csv, .tsv, .jsonl, .parquet, .conll, or .json of SQuAD."""
+    """Labelled file of your own: .csv, .tsv, .jsonl, .parquet, .conll, .conllu, or .json of SQuAD."""
     dev: Path | None = None
     """File that selects the best model (default: a tenth of the training rows is held out, always the same)."""
     split_file: tuple[str, ...] = ()

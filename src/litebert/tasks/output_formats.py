@@ -1,15 +1,18 @@
-"""Prediction files: JSON lines, CSV and TSV, written in pieces."""
+"""Prediction files: JSON lines, CSV and TSV, or the lines of the input with labels, written in pieces."""
 
 import csv
 import io
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from litebert.errors import ConfigError, DataError
+from litebert.tasks.readers.conllu import CONLLU, with_label
 from litebert.tasks.readers.tables import Row
+from litebert.tasks.readers.text_files import format_ending, iter_lines
 
 Record = dict[str, Any]
 SUFFIXES: Final = (".jsonl", ".csv", ".tsv")
@@ -87,6 +90,60 @@ class RowFormat(OutputFormat):
                     f"{self._input_file}:{row.line}: column {name!r} is where the prediction is written; rename it"
                 )
         return {**row.values, **record}
+
+
+class LineOutput(OutputFormat):
+    """The input's lines, those of words with the predicted label.
+
+    Args:
+        input_file: the file, with a word a line.
+        with_label: (line, label) → the line with the label; None for a line without a word.
+        end: text after the last line.
+    """
+
+    def __init__(self, input_file: Path, with_label: Callable[[str, str], str | None], *, end: str = "") -> None:
+        self.state: dict[str, Any] = {"lines": 0}
+        self._input_file, self._with_label, self._end = input_file, with_label, end
+        self._lines: Iterator[str] | None = None
+
+    def render(self, rows: Sequence[Any], results: Sequence[Any]) -> str:
+        """The lines up to the last word of `results`."""
+        return "".join(self._next(label) for result in results for label in result.labels)
+
+    def finish(self) -> str:
+        """The lines after the last word."""
+        return "".join(f"{text}\n" for text in self._input()) + self._end
+
+    def _next(self, label: str) -> str:
+        """The lines up to the next word."""
+        written: list[str] = []
+        for text in self._input():
+            self.state["lines"] += 1
+            if (line := self._with_label(text, label)) is not None:
+                return "".join([*written, line, "\n"])
+            written.append(f"{text}\n")
+        raise DataError(f"{self._input_file}: has changed while it was read; predict again")
+
+    def _input(self) -> Iterator[str]:
+        """The lines that are not written yet."""
+        if self._lines is None:
+            self._lines = iter_lines(self._input_file)
+            for _ in range(self.state["lines"]):
+                next(self._lines)
+        return self._lines
+
+
+def table_output(input_file: Path, output: Path, *, label: str | None) -> OutputFormat:
+    """How predictions for the rows of a table are written to `output`; ConfigError if it has a wrong ending.
+
+    `label` is the column of the labels of training, where CoNLL-U has the predicted ones.
+    """
+    if format_ending(input_file) != CONLLU:
+        return RowFormat(input_file, output)
+    validate_suffix(output, (CONLLU, ".jsonl"))
+    if output.suffix == ".jsonl":
+        return RowFormat(input_file, output)
+    return LineOutput(input_file, partial(with_label, column=label), end="\n")
 
 
 def validate_suffix(output: Path, suffixes: Sequence[str]) -> None:

@@ -217,3 +217,19 @@ def test_held_out_rows_of_compressed_and_parquet_files_are_written_as_text(setti
         pytest.importorskip("pyarrow.parquet").write_table(pyarrow.Table.from_pylist(rows), file)
     result = run(settings, tmp_path / "run")
     assert evaluate_labelled(result.model, tmp_path / "run" / written).metrics == result.best["metrics"]
+
+
+@pytest.mark.parametrize("label", ["label", "xpos"])
+def test_universal_dependencies_are_learned_and_evaluated_by_the_same_column(settings, tmp_path, label):
+    file = settings["data"]["train"] = tmp_path / "train.conllu"
+    row = "{}\t{}\t_\t{}\t{}\t_\t_\t_\t_\t_\n".format
+    file.write_text(
+        "".join(f"{row(1, 'the', 'DET', 'DT')}{row(2, noun, 'NOUN', 'NN')}\n" for noun in ("film", "actor") * 6)
+    )
+    settings["data"]["label"] = label
+    result = run(settings, tmp_path / "run")
+    assert result.task_type == "token_classification"
+    assert evaluate_labelled(result.model, tmp_path / "run" / "dev.jsonl").metrics == result.best["metrics"]
+    evaluation = evaluate_labelled(result.model, file)
+    assert evaluation.labels == (("DET", "NOUN") if label == "label" else ("DT", "NN"))
+    assert next(iter(evaluation.metrics)) == "word_accuracy"

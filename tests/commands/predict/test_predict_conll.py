@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shutil
 
 import pytest
 
@@ -12,6 +13,7 @@ from litebert.inference.predictor import Predictor
 from litebert.model.io.model_directory import save_model
 from litebert.model.models import ForSequenceClassification, ForTokenClassification
 from litebert.tasks.read_labelled import read_labelled
+from litebert.tasks.readers.columns import Columns, SavedTask
 from litebert.tasks.types.task_type import ReadOptions
 from litebert.tasks.types.token_classification.conll import read_conll
 
@@ -139,3 +141,47 @@ def test_predict_rejects_column_names_for_conll(tagger, tmp_path, options, messa
     (tmp_path / "in.conll").write_text("a\n")
     with pytest.raises(ConfigError, match=message):
         predict_words(tagger, tmp_path / "in.conll", tmp_path / "out.conll", **options)
+
+
+UD = (
+    "# text = vámonos\n1-2\tvámonos\t_\t_\t_\t_\t_\t_\t_\t_\n1\tvamos\tir\tVERB\tV\t_\t0\troot\t_\tSpaceAfter=No\n"
+    "2\tnos\tyo\tPRON\tP\tCase=Acc\t1\tobj\t_\t_\n2.1\tx\t_\t_\t_\t_\t_\t_\t_\t_\n\n\n# text = mar\n"
+    "1\tmar\tmar\tNOUN\tNN\t_\t0\troot\t_\t_\n\n"
+)
+
+
+@pytest.mark.parametrize(("label", "position"), [("label", 3), ("xpos", 4)])
+def test_predict_conllu_writes_the_labels_into_the_column_of_training(tagger, tmp_path, label, position):
+    model = tmp_path / "model"
+    shutil.copytree(tagger, model)
+    for name, value in SavedTask(task_type="token_classification", text="text", label=label).files().items():
+        (model / name).write_bytes(value)
+    source, output = tmp_path / "in.conllu", tmp_path / "out.conllu"
+    source.write_text(UD)
+    predict_words(model, source, output)
+    answers = Predictor.load(tagger).classify_tokens([["vamos", "nos"], ["mar"]])
+    before, after = UD.splitlines(), output.read_text().splitlines()
+    tags = iter(tag for answer in answers for tag in answer.labels)
+    for old, new in zip(before, after, strict=True):
+        fields = old.split("\t")
+        if fields[0].isdigit():
+            fields[position] = next(tags)
+        assert new.split("\t") == fields
+    data = read_labelled(output, Columns(label=label))
+    assert [tuple(data.labels[tag] for tag in example.target) for example in data.examples] == [
+        answer.labels for answer in answers
+    ]
+
+
+def test_predict_conllu_to_json_lines_is_read_as_labelled_words_again(tagger, tmp_path):
+    (tmp_path / "in.conllu").write_text(UD)
+    predict_words(tagger, tmp_path / "in.conllu", tmp_path / "out.jsonl")
+    data = read_labelled(tmp_path / "out.jsonl")
+    assert [example.words for example in data.examples] == [("vamos", "nos"), ("mar",)]
+    assert data.labels == ("NOUN", "PRON", "VERB")
+
+
+def test_predict_conllu_refuses_a_table_without_lists(tagger, tmp_path):
+    (tmp_path / "in.conllu").write_text(UD)
+    with pytest.raises(ConfigError, match=r"output: 'out\.csv' has none of the endings \.conllu, \.jsonl"):
+        predict_words(tagger, tmp_path / "in.conllu", tmp_path / "out.csv")

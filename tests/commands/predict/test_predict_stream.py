@@ -69,6 +69,10 @@ def write_input(directory, suffix, rows=15):
         pytest.importorskip("pyarrow.parquet").write_table(pytest.importorskip("pyarrow").table(table), path)
     elif suffix.endswith(".gz"):
         path.write_bytes(gzip.compress(write_input(directory, suffix.removesuffix(".gz"), rows).read_bytes()))
+    elif suffix == ".conllu":
+        lines = ["1\tthe", "1.1\tx", "2\tfilm"]
+        sentence = "".join(line + "\t_" * 8 + "\n" for line in lines)
+        path.write_text("".join(f"# {n}\n{sentence}\n" for n in range(rows)))
     elif suffix == ".conll":
         path.write_text("-DOCSTART- O\n\n" + "\n".join(f"the O\nfilm{n % 3} O\n" for n in range(rows)))
     elif suffix == ".txt":
@@ -122,6 +126,7 @@ def interrupt(run, monkeypatch):
     [
         *((".csv", "out.tsv"), (".txt", "out.jsonl"), (".conll", "out.csv"), (".conll", "out.jsonl")),
         *((".CSV.gz", "out.csv"), (".txt.gz", "out.csv"), (".parquet", "out.jsonl"), (".conll.gz", "out.conll")),
+        (".conllu", "out.conllu"),
     ],
 )
 def test_interrupted_predict_resumes_to_the_same_bytes_in_every_format(

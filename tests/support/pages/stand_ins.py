@@ -55,6 +55,7 @@ NAMES = {
     "opinion_rows": "text/labelled-train.jsonl text/labelled-dev.jsonl labelled-train.jsonl labelled-dev.jsonl",
     "new_texts": "new.csv",
     "tagged_words": "news.conll",
+    "treebank": "treebank.conllu",
     "choices": "quiz.csv",
     "questions": "questions.csv",
     "squad": "train-v1.1.json dev-v1.1.json questions.json SQUAD/train-v1.1.json SQUAD/dev-v1.1.json "
@@ -202,6 +203,11 @@ class StandIns:
 
     def make_tagged_words(self, path: Path) -> None:
         path.write_text("the O\nold B-X\nactor I-X\n\nthe O\nmusic B-X\n\n" * 8)
+
+    def make_treebank(self, path: Path) -> None:
+        row = "{}\t{}\t_\t{}\t{}\t_\t_\t_\t_\t_\n".format
+        sentences = (row(1, "the", "DET", "DT") + row(2, noun, "NOUN", "NN") for noun in ("film", "actor", "music"))
+        path.write_text("\n".join(sentences) * 8)
 
     def make_choices(self, path: Path) -> None:
         rows = [f"{subject} was _,what was it,good,bad,A" for subject in SUBJECTS]

@@ -20,8 +20,8 @@ class EnsembleRun(ExampleArguments):
     select: Literal["all", "forward"] = "all"
     """All members, or those of a forward selection on this data, whose scores then overestimate."""
     out: Path | None = None
-    """File of the predictions: .jsonl, .csv or .tsv, also .conll for .conll; a directory for SQuAD; with a benchmark in
-    the format of its leaderboard."""
+    """File of the predictions: .jsonl, .csv or .tsv, also .conll for .conll and .conllu for .conllu; a directory for
+    SQuAD; with a benchmark in the format of its leaderboard."""
     precision: InferencePrecision = "fp32"
     """Arithmetic of the models."""
 

@@ -31,7 +31,8 @@ class EvaluateRun(Settings):
     model: str
     """Model or run directory, or a name on the hub."""
     data: Path | None = None
-    """Labelled file: .csv, .tsv, .jsonl or .parquet with named columns, .conll, or .json of SQuAD; or a pattern."""
+    """Labelled file: .csv, .tsv, .jsonl or .parquet with named columns, .conll, .conllu, or .json of SQuAD; or a
+    pattern."""
     task: str | None = None
     """A benchmark, such as cola, mnli (both development sets), squad-v2.0, race (by level) or race-high."""
     task_dir: Path | None = None

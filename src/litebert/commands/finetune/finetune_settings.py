@@ -44,7 +44,7 @@ class LabelledFiles(Settings):
     """Labelled files of your own and their columns."""
 
     train: Path
-    """CSV, TSV, JSONL or Parquet file with named columns, CoNLL columns (.conll), or `hf:OWNER/NAME:SPLIT`."""
+    """CSV, TSV, JSONL or Parquet file with named columns, .conll, .conllu, or `hf:OWNER/NAME:SPLIT`."""
     dev: Path | DevSplit = DevSplit()
     """File that selects the best model, or how to hold out rows of `train`."""
     text: str | None = None

@@ -20,11 +20,11 @@ class PredictRun(Settings):
     model: str
     """Model or run directory, or a name on the hub; its task decides what is predicted."""
     input: Path
-    """A .txt file with one text a line; a .csv, .tsv, .jsonl or .parquet file; a .json file of SQuAD; .conll columns;
-    a quoted pattern of such files; with `task` the directory of the benchmark."""
+    """A .txt file with one text a line; a .csv, .tsv, .jsonl or .parquet file; a .json file of SQuAD; .conll columns
+    or .conllu; a quoted pattern of such files; with `task` the directory of the benchmark."""
     output: Path
-    """A .jsonl, .csv or .tsv file, whose suffix is the format; also .conll for .conll; a directory for SQuAD and
-    for a pattern of files; with `task` in the format of its leaderboard."""
+    """A .jsonl, .csv or .tsv file, whose suffix is the format; also .conll for .conll and .conllu for .conllu; a
+    directory for SQuAD and for a pattern of files; with `task` in the format of its leaderboard."""
     text: str | None = None
     """Column of the text or of the words (default: as in training, or `text`)."""
     text_pair: str | None = None

@@ -20,7 +20,7 @@ from litebert.commands.fingerprint import fingerprint_of
 from litebert.errors import ConfigError, DataError, StoppedBySignalError
 from litebert.files import fsync, locked, translate_os_errors, write_json
 from litebert.tasks.encoded import NoTokensError
-from litebert.tasks.output_formats import OutputFormat, RowFormat, validate_not_input
+from litebert.tasks.output_formats import OutputFormat, table_output, validate_not_input
 from litebert.tasks.read_labelled import types_with_format
 from litebert.tasks.readers.columns import Columns, SavedTask, resolve_columns
 from litebert.tasks.readers.tables import Row, Table, iter_tables
@@ -253,7 +253,7 @@ class InputFile:
         validate_not_input(output, self.path)
         if self.file_format is not None and self.file_format.output_format is not None:
             return self.file_format.output_format(self.path, output)
-        return RowFormat(self.path, output)
+        return table_output(self.path, output, label=self.saved.label if self.saved else None)
 
     def _tables(self, skip: int) -> Iterator[Table]:
         if format_ending(self.path) != ".txt":

@@ -1,4 +1,4 @@
-"""Tables with named columns: CSV, TSV, JSON lines and Parquet, read lazily, and data sets of the Hugging Face hub.
+"""Tables with named columns: CSV, TSV, JSON lines, Parquet and CoNLL-U, read lazily, and data sets of the hub.
 
 Every error names file, line (of Parquet: row) and field. TSV has no quoting, as in GLUE; CSV quotes as spreadsheets do.
 Blank lines after the first are no rows of either, as for Python's csv module and pandas.
@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from litebert.errors import DataError, did_you_mean, import_extra
 from litebert.hub_datasets import load_split
+from litebert.tasks.readers.conllu import CONLLU, iter_sentences
 from litebert.tasks.readers.text_files import format_ending, iter_lines, open_text
 
 logger = logging.getLogger(__name__)
@@ -205,7 +206,17 @@ def _by_column(path: Path, line: int, fields: list[str], columns: tuple[str, ...
 
 
 def _open_jsonl(path: Path) -> Records:
-    rows = (Row(line, _json_object(path, line, content)) for line, content in enumerate(iter_lines(path), start=1))
+    return _with_first_columns(
+        Row(line, _json_object(path, line, content)) for line, content in enumerate(iter_lines(path), start=1)
+    )
+
+
+def _open_conllu(path: Path) -> Records:
+    return _with_first_columns(Row(line, dict(sentence)) for line, sentence in iter_sentences(path))
+
+
+def _with_first_columns(rows: Iterator[Row]) -> Records:
+    """The names are those of the first row."""
     first = next(rows)
     return tuple(first.values), chain([first], rows)
 
@@ -272,6 +283,7 @@ _READERS: Final[dict[str, Callable[[Path], Records]]] = {
     ".tsv": open_tsv,
     ".jsonl": _open_jsonl,
     ".parquet": _open_parquet,
+    CONLLU: _open_conllu,
 }
 TABLE_ENDINGS: Final = tuple(_READERS)
 """Endings of the files with named columns."""

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from litebert.errors import DataError
 from litebert.tasks.labelled_data import LabelledData
-from litebert.tasks.output_formats import SUFFIXES, OutputFormat, TableFormat, validate_suffix
+from litebert.tasks.output_formats import SUFFIXES, LineOutput, OutputFormat, TableFormat, validate_suffix
 from litebert.tasks.readers.text_files import iter_lines
 from litebert.tasks.types.task_type import FileFormat, ReadOptions, ReadResult
 from litebert.tasks.types.token_classification.token_examples import TokenExample
@@ -90,39 +90,11 @@ def _part(path: Path, data: LabelledData) -> str:
     return "\n".join("".join("\t".join(line.columns) + "\n" for line in sentence) for sentence in kept)
 
 
-class ConllOutput(OutputFormat):
-    """The input's lines with the predicted label as one more column."""
-
-    def __init__(self, input_file: Path) -> None:
-        self.state: dict[str, Any] = {"lines": 0}
-        self._input_file = input_file
-        self._lines: Iterator[str] | None = None
-
-    def render(self, rows: Sequence[Any], results: Sequence[Any]) -> str:
-        """The lines up to the last word of `results`."""
-        return "".join(self._line(label) for result in results for label in result.labels)
-
-    def finish(self) -> str:
-        """The lines after the last word."""
-        return "".join(f"{text}\n" for text in self._input())
-
-    def _line(self, label: str) -> str:
-        written: list[str] = []
-        for text in self._input():
-            self.state["lines"] += 1
-            if fields := _fields(text):
-                separator = " " if len(fields) > 1 and "\t" not in text else "\t"
-                return "".join([*written, text.rstrip(), separator, label, "\n"])
-            written.append(f"{text}\n")
-        raise DataError(f"{self._input_file}: has changed while it was read; predict again")
-
-    def _input(self) -> Iterator[str]:
-        """The lines that are not written yet."""
-        if self._lines is None:
-            self._lines = iter_lines(self._input_file)
-            for _ in range(self.state["lines"]):
-                next(self._lines)
-        return self._lines
+def _with_label(text: str, label: str) -> str | None:
+    """The line of a word with the label as one more column; None for a line between sentences."""
+    fields = _fields(text)
+    separator = " " if len(fields) > 1 and "\t" not in text else "\t"
+    return f"{text.rstrip()}{separator}{label}" if fields else None
 
 
 class WordTable(OutputFormat):
@@ -166,7 +138,7 @@ def _word_records(number: int, row: TokenExample, result: Any, given: Sequence[s
 
 def _output_format(input_file: Path, output: Path) -> OutputFormat:
     validate_suffix(output, (*CONLL_SUFFIXES, *SUFFIXES))
-    return ConllOutput(input_file) if output.suffix in CONLL_SUFFIXES else WordTable(input_file, output)
+    return LineOutput(input_file, _with_label) if output.suffix in CONLL_SUFFIXES else WordTable(input_file, output)
 
 
 CONLL: Final = FileFormat(

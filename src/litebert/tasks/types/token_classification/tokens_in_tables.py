@@ -69,6 +69,10 @@ def label_index(label: str, known: Mapping[str, int], *, where: str) -> int:
 
 def _list(table: Table, row: Row, column: str) -> tuple[str, ...]:
     value: Any = row.values[column]
-    if not isinstance(value, list) or not all(isinstance(item, str) and item.strip() for item in value):
-        raise DataError(f"{table.path}:{row.line}: field {column!r}: expected a list of non-empty texts")
+    where = f"{table.path}:{row.line}: field {column!r}"
+    if not isinstance(value, list):
+        raise DataError(f"{where}: expected a list of non-empty texts, found {type(value).__name__}")
+    for number, item in enumerate(value, start=1):
+        if not isinstance(item, str) or not item.strip():
+            raise DataError(f"{where}: expected a list of non-empty texts, but that of word {number} is {item!r}")
     return tuple(value)
