@@ -81,7 +81,10 @@ def test_benchmark_file_with_another_number_of_rows_is_logged(tmp_path, caplog):
 
 
 def test_missing_benchmark_file_or_split_is_an_error(tmp_path):
-    with pytest.raises(DataError, match=r"found neither RTE/train\.tsv nor train\.tsv; give the directory that holds"):
+    message = (
+        r"found neither RTE/train\.tsv nor train\.tsv; give the directory that holds .* docs/guides/tasks\.md says"
+    )
+    with pytest.raises(DataError, match=message):
         read_benchmark("rte", tmp_path, "train")
     with pytest.raises(ConfigError, match="GLUE diagnostics has no 'train'; it has diagnostic"):
         read_benchmark("ax", tmp_path, "train")

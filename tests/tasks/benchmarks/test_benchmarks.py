@@ -51,3 +51,14 @@ def test_docs_list_every_benchmark():
         if task.format in ("tsv", "race"):
             rows = ", ".join(f"{split} {file.rows:,}" for split, file in task.splits.items())
             assert f"| `{name}` | {task.task_type} | {rows} | {', '.join(task.metrics)} |" in page
+
+
+@pytest.mark.parametrize("name", BENCHMARKS)
+def test_guide_says_where_the_files_of_a_benchmark_come_from(name):
+    page = (Path(__file__).parents[3] / "docs" / "guides" / "tasks.md").read_text(encoding="utf-8")
+    table = page.split("### Where the files come from")[1].split("#### MRPC")[0]
+    task = BENCHMARKS[name]
+    row = next(line for line in table.splitlines() if f"`{name.removesuffix('-pronouns')}`" in line)
+    assert task.folders[0] in row
+    for file in task.splits.values():
+        assert f"{file.file}`" in row

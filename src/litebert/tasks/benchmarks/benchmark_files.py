@@ -135,7 +135,7 @@ def _find(task: BenchmarkTask, directory: Path, file: str, *, is_own: bool) -> P
         raise DataError(f"{file}: no such file, neither as a path nor in {directory}; check its name")
     raise DataError(
         f"{directory}: found neither {task.folders[0]}/{file} nor {file}; give the directory that holds the folder "
-        f"{task.folders[0]!r}, or name the file (--split-file SPLIT=FILE)"
+        f"{task.folders[0]!r}, or name the file (--split-file SPLIT=FILE); docs/guides/tasks.md says where to get it"
     )
 
 
