@@ -1,6 +1,6 @@
 """The result of an evaluation: metrics, and scores by slice, length and label."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import pairwise
 from typing import Any, Final
@@ -59,11 +59,11 @@ class Evaluation:
 
     def to_report(self) -> str:
         """`to_text`, and below it a table of the labels; of more than 40 labels, only their number."""
+        if not self.by_label:
+            return self.to_text()
         if len(self.by_label) > MAX_LABELS:
             return f"{self.to_text()}\n  {len(self.by_label)} labels: --json and --report have the scores of each"
-        return "\n".join(
-            [self.to_text(), *([_table(self.by_label, self.by_label[0].metrics)] if self.by_label else [])]
-        )
+        return f"{self.to_text()}\n{_table(self.by_label, self.by_label[0].metrics)}"
 
     def _shared(self) -> list[str]:
         """Names of the metrics that parts have too; a threshold exists for all examples only."""
@@ -78,7 +78,7 @@ class Evaluation:
         return [*slices, *([aligned(together)] if together else [])]
 
 
-def _table(shown: Sequence[Part], metrics: Iterable[str]) -> str:
+def _table(shown: Sequence[Part], metrics: Collection[str]) -> str:
     """A line for each part, with these metrics and the number of examples."""
     rows = [
         [f"  {part.name}", *(f"{part.metrics[name]:.4f}" for name in metrics), f"{part.examples:,}"] for part in shown
