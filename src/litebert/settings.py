@@ -4,9 +4,10 @@ Unknown keys, wrong types and values out of range raise a ConfigError with the k
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, Literal, Self, get_args
+from typing import Any, Final, Literal, Self, get_args, get_origin
 
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -180,6 +181,10 @@ _NAMES_ELSEWHERE: Final = {
     "lr": "learning_rate",
     "per_device_train_batch_size": "microbatch_size",
     "max_seq_length": "max_length",
+    "warmup_ratio": "warmup",
+    "warmup_steps": "warmup='{} steps'",
+    "eval_steps": "evaluate_every='{} steps'",
+    "save_steps": "checkpoint_every='{} steps'",
 }
 """Names of other libraries → the setting here, with `{}` for the given value."""
 
@@ -239,10 +244,31 @@ def name_here(name: str, value: object) -> str:
     return _NAMES_ELSEWHERE.get(name, name).format(value)
 
 
+def as_override(cls: type[BaseModel], name: str, words: Sequence[str]) -> str | None:
+    """`key.path=value` for the setting with this path or name, here or in other libraries; None if there is none.
+
+    `words` are the value as it stands on a command line: one word, several of a list, or none.
+    """
+    meant, equals, value = name_here(name, words[0] if words else "…").partition("=")
+    annotations = dict(_annotations(cls))
+    found = [path for path in annotations if meant in (path, path.rpartition(".")[2])]
+    if not found:
+        return None
+    path = min(found, key=lambda each: each.count("."))
+    return f"{path}={value if equals else _value_of(annotations[path], words)}"
+
+
+def _value_of(annotation: Any, words: Sequence[str]) -> str:
+    """The value of a setting, from the words after an option of its name, quoted for a shell."""
+    if any(get_origin(each) is tuple for each in (annotation, *get_args(annotation))):
+        return f"[{','.join(words) or '…'}]"
+    return shlex.quote(words[0]) if words else "true" if annotation is bool else "…"
+
+
 def _suggestion(cls: type[BaseModel], path: str, value: object) -> str:
     """The dotted paths of settings with a similar name, at the same level if there are any."""
     parent, _, name = path.rpartition(".")
-    paths = {known: known.rpartition(".") for known in _paths(cls)}
+    paths = {known: known.rpartition(".") for known, _ in _annotations(cls)}
     level = {leaf: known for known, (head, _, leaf) in paths.items() if head == parent}
     anywhere = {leaf: known for known, (_, _, leaf) in reversed(paths.items())}
     meant, equals, example = name_here(name, value).partition("=")
@@ -254,12 +280,12 @@ def _suggestion(cls: type[BaseModel], path: str, value: object) -> str:
     return f"expected one of {', '.join(level)}"
 
 
-def _paths(cls: type[BaseModel], prefix: str = "") -> Iterator[str]:
-    """Dotted path of every setting inside `cls`."""
+def _annotations(cls: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Dotted path and annotation of every setting inside `cls`."""
     for name, field in cls.model_fields.items():
-        yield f"{prefix}{name}"
+        yield f"{prefix}{name}", field.annotation
         for inner in _models_in(field.annotation):
-            yield from _paths(inner, f"{prefix}{name}.")
+            yield from _annotations(inner, f"{prefix}{name}.")
 
 
 def _models_in(annotation: Any) -> list[type[BaseModel]]:

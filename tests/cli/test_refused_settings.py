@@ -17,6 +17,7 @@ REFUSED = [
     ["analyze", "curves"],
     ["convert", "model", "out", "--to", "litebert", "--change", "sharing"],
     ["finetune", "default", "epochs=3", *FINETUNE],
+    ["finetune", "--epochs", "3", *FINETUNE],
     ["finetune", "cola", "--model", "tiny", "--out", "run"],
     ["finetune", "mrcp", "--model", "tiny", "--task-dir", "glue", "--out", "run"],
     ["info", "tiny", "num_hidden_layers=1000000000000"],

@@ -107,7 +107,7 @@ def wrong_command_line(draw, arguments):
     """The words of a command line with one wrong argument, or with an unknown option."""
     kinds = [index for index, each in enumerate(arguments) if re.match(r"(--\S+ )?[a-z]+:", each)]
     wrong = draw(st.sampled_from([*kinds, None]))
-    words = [] if wrong is not None else [draw(st.sampled_from(["--absent", "-z", "--json=3"]))]
+    words = [] if wrong is not None else [draw(st.sampled_from(["--absent", "-z", "--json=3", "--epochs=3"]))]
     for index, each in enumerate(arguments):
         flag, kind, value = re.match(r"(?:(--\S+) )?(?:([a-z]+):)?(.*)", each).groups()
         value = draw(wrong_word(kind)) if index == wrong else value

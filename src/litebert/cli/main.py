@@ -129,6 +129,7 @@ def _call(command: str, rest: list[str]) -> int:
     import tyro
 
     from litebert.cli.arguments.settings_arguments import REGISTRY
+    from litebert.cli.arguments.settings_as_options import validate_no_setting_is_an_option
     from litebert.cli.arguments.word_order import positional_first
 
     # Of several processes started by torchrun only the first one logs.
@@ -139,6 +140,7 @@ def _call(command: str, rest: list[str]) -> int:
     description = getattr(module, "description", lambda: None)()
     config = (tyro.conf.OmitArgPrefixes,)
     program = f"litebert {command}"
+    validate_no_setting_is_an_option(command, rest, function)
     args = positional_first(rest, function)
     return tyro.cli(function, prog=program, args=args, description=description, config=config, registry=REGISTRY) or 0
 

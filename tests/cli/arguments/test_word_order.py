@@ -2,7 +2,7 @@
 
 import pytest
 
-from litebert.cli.arguments.word_order import positional_first
+from litebert.cli.arguments.word_order import positional_first, unknown_options
 from litebert.cli.finetune import finetune
 from litebert.cli.predictions import predict
 from litebert.cli.pretrain import pretrain
@@ -28,3 +28,16 @@ def test_recipe_and_settings_are_moved_before_the_options_and_values_stay(functi
 def test_commands_without_settings_are_left_alone():
     words = ["model", "--out", "file", "rows.csv"]
     assert positional_first(words, predict) == words
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("tiny --corpus c --out=o --print_settings", {}),
+        ("tiny --corpus c --epochs 3 a=1 --lr=1 --out o", {"--epochs": ["3"], "--lr": ["1"]}),
+        ("tiny --epochs --lr 1 2", {"--epochs": [], "--lr": ["1", "2"]}),
+        ("tiny -- --epochs 3", {}),
+    ],
+)
+def test_unknown_options_have_the_words_after_them(words, expected):
+    assert unknown_options(words.split(), pretrain) == expected

@@ -1,4 +1,4 @@
-"""Words of the command line in the order that the parser reads: recipe and settings before the options."""
+"""Words of the command line: in the order that the parser reads, and options that a command does not have."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, get_args, get_origin, get_type_hints
@@ -31,6 +31,22 @@ def positional_first(words: Sequence[str], function: Callable[..., Any]) -> list
         else:
             positional.append(word)
     return [*positional, *options]
+
+
+def unknown_options(words: Sequence[str], function: Callable[..., Any]) -> dict[str, list[str]]:
+    """The options that the command `function` does not have, each with the words after it that may be its value."""
+    known = dict(_values_by_option(get_type_hints(function, include_extras=True)))
+    unknown: dict[str, list[str]] = {}
+    values: list[str] = []
+    for word in words[: words.index("--")] if "--" in words else words:
+        if word.startswith("--"):
+            name, equals, value = word.partition("=")
+            values = [value] if equals else []
+            if name.replace("_", "-") not in known:
+                unknown[name] = values
+        elif "=" not in word:
+            values.append(word)
+    return unknown
 
 
 def _values_by_option(fields: dict[str, Any]) -> Iterator[tuple[str, float]]:
