@@ -78,6 +78,27 @@ def test_custom_metrics_and_callbacks_are_used(pretrained, opinions, tmp_path, r
     assert steps.seen == 2
 
 
+def test_training_shows_its_progress_unless_there_are_callbacks(pretrained, opinions, tmp_path, caplog):
+    caplog.set_level("INFO")
+    settings = {**SETTINGS, "duration": "1 steps"}
+    litebert.finetune(pretrained, train=opinions, out=tmp_path / "shown", **settings)
+    assert "training from step 0" in caplog.text
+    caplog.clear()
+    litebert.finetune(pretrained, train=opinions, out=tmp_path / "silent", callbacks=(), **settings)
+    assert "training from step" not in caplog.text
+
+
+def test_model_that_is_not_better_than_a_baseline_is_a_warning(pretrained, opinions, tmp_path, caplog):
+    pytest.importorskip("sklearn")
+    settings = {**SETTINGS, "duration": "1 steps"}
+    for _ in ("trained", "finished before"):
+        caplog.clear()
+        run = litebert.finetune(pretrained, train=opinions, dev=opinions, out=tmp_path / "run", **settings)
+        warnings = [record.message for record in caplog.records if record.levelname == "WARNING"]
+        assert any(f"{tmp_path / 'run'}: " in each and "does not beat the baseline" in each for each in warnings)
+        assert "does not beat the baseline" in str(run)
+
+
 def test_finetune_without_data_says_what_to_give(pretrained, tmp_path):
     with pytest.raises(ConfigError, match="give train="):
         litebert.finetune(pretrained, out=tmp_path / "run")

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -30,7 +31,10 @@ from litebert.tasks.metrics.metrics import register_metric
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.tokenization.vocabulary_training import TokenizerSettings
 from litebert.training.callbacks.callback import Callback
+from litebert.training.callbacks.progress_display import progress_display
 from litebert.training.train_settings import TrainSettings
+
+logger = logging.getLogger(__name__)
 
 Files = str | Path | Sequence[str | Path]
 """Paths, globs or directories of text files."""
@@ -83,7 +87,7 @@ def pretrain(
     *,
     corpus: Path | str,
     out: Path | str | None = None,
-    callbacks: Sequence[Callback] = (),
+    callbacks: Sequence[Callback] | None = None,
     **settings: Any,
 ) -> TrainedModel:
     """Train an encoder on a corpus; an unfinished run in `out` is resumed.
@@ -92,7 +96,7 @@ def pretrain(
         recipe: name of a recipe, such as `tiny`, or the path of a .yaml file.
         corpus: a corpus directory.
         out: the run directory; None: one in `runs/`, the same for the same arguments.
-        callbacks: called during the run, such as `litebert.progress_display()`.
+        callbacks: called during the run; None: `[litebert.progress_display()]`, empty: nothing is shown.
         settings: fields of `PretrainRun`, `TrainSettings` and `SamplingSettings`, such as `batch_size=64`,
             `duration="10 minutes"`, `mlm_probability=0.15` or `model={"num_hidden_layers": 6}`.
     """
@@ -100,7 +104,7 @@ def pretrain(
     values = merged(load_recipe(recipe, command="pretrain").settings, given)
     run = pretrain_config(values, corpus=Path(corpus), where=recipe)
     directory = Path(out) if out else _run_directory("pretrain", run.to_dict())
-    result = run_pretraining(run, directory, callbacks=callbacks)
+    result = run_pretraining(run, directory, callbacks=_or_progress(callbacks))
     scores = asdict(result.end) if result.end else {}
     return TrainedModel(
         directory, result, {name: each for name, each in scores.items() if isinstance(each, int | float)}
@@ -115,10 +119,13 @@ def finetune(
     out: Path | str | None = None,
     recipe: str = "default",
     metrics: Sequence[Metric] = (),
-    callbacks: Sequence[Callback] = (),
+    callbacks: Sequence[Callback] | None = None,
     **settings: Any,
 ) -> TrainedModel:
     """Fine-tune a model on labelled data and keep the best of the evaluated models; an unfinished run is resumed.
+
+    `print` of the result is what the command prints. A model that has collapsed, or is not better than a baseline, is
+    also a warning in the log.
 
     Args:
         model: a model or run directory, or a name on the hub.
@@ -127,7 +134,7 @@ def finetune(
         out: the run directory; None: one in `runs/`, the same for the same arguments.
         recipe: name of a recipe or the path of a .yaml file.
         metrics: names of metrics or functions; the first selects the best model. Empty: those of the task type.
-        callbacks: called during the run, such as `litebert.progress_display()`.
+        callbacks: called during the run; None: `[litebert.progress_display()]`, empty: nothing is shown.
         settings: fields of `FinetuneRun`, `TrainSettings` and `LabelledFiles`, such as `batch_size=16`,
             `learning_rate=3e-5`, `duration="3 epochs"`, `text="review"` or `task_type="regression"`.
     """
@@ -147,8 +154,14 @@ def finetune(
     base = load_recipe(recipe_of_task(recipe), command="finetune").settings
     values = merged(base, merged(given, {"data": files, **fixed}))
     config = load_finetune_config(recipe, given=values, out=directory)
-    result = run_finetuning(config, directory, callbacks=callbacks)
+    result = run_finetuning(config, directory, callbacks=_or_progress(callbacks))
+    for remark in result.remarks:
+        logger.warning("%s: %s", directory, remark)
     return TrainedModel(directory, result, result.best["metrics"])
+
+
+def _or_progress(callbacks: Sequence[Callback] | None) -> Sequence[Callback]:
+    return [progress_display()] if callbacks is None else callbacks
 
 
 def _metric_name(metric: Metric) -> str:

@@ -1,6 +1,7 @@
 """Progress displays: a bar on a terminal, log lines elsewhere."""
 
 import io
+import logging
 import math
 import sys
 from pathlib import Path
@@ -47,6 +48,16 @@ def test_log_display_logs_start_steps_evaluations_and_checkpoints(tmp_path, capl
     assert messages[1].startswith("step 1 (50.0 %) class accuracy ")
     assert messages[3].startswith("validation at step 2: class accuracy ")
     assert messages[4].startswith("saved ")
+
+
+@pytest.mark.parametrize("is_set_up", [True, False])
+def test_log_display_writes_to_stderr_where_logging_is_not_set_up(tmp_path, caplog, capsys, monkeypatch, is_set_up):
+    caplog.set_level("INFO")
+    monkeypatch.setattr(logging.getLogger("litebert"), "propagate", is_set_up)
+    train(tmp_path, duration="2 steps", callbacks=[LogDisplay(seconds=0.0)])
+    shown = capsys.readouterr().err
+    assert ("training from step 0 for 2 steps\nstep 1 (50.0 %) " in shown) is not is_set_up
+    assert ("training from step 0 for 2 steps" in caplog.text) is is_set_up
 
 
 def test_log_display_logs_one_line_in_its_interval(tmp_path, caplog):

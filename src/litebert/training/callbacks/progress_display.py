@@ -1,4 +1,4 @@
-"""Progress displays: a live line on a terminal, plain log lines elsewhere."""
+"""Progress displays: a live line on a terminal, plain lines elsewhere."""
 
 import itertools
 import logging
@@ -24,13 +24,16 @@ _MAX_METRICS = 4
 
 
 def progress_display() -> Callback:
-    """A live display if stderr is a terminal or in a notebook, else log lines."""
+    """A live display if stderr is a terminal or in a notebook, else lines: in the log, or on stderr without one."""
     console = Console(stderr=True)
     return LiveDisplay(console) if sys.stderr.isatty() or console.is_jupyter else LogDisplay()
 
 
 class LogDisplay(Callback):
-    """Logs the first step, then one step in every `seconds`, and every evaluation and checkpoint."""
+    """Logs the first step, then one step in every `seconds`, and every evaluation and checkpoint.
+
+    In a program that has not set up logging, which drops such lines, they go to stderr.
+    """
 
     def __init__(self, *, seconds: float = 10.0) -> None:
         self._seconds = seconds
@@ -41,8 +44,7 @@ class LogDisplay(Callback):
     def on_train_begin(self, run: RunState) -> None:
         """Log the step that the run starts from; forget an earlier run."""
         self._means, self._last_line, self._time_left = RunningMeans(), -math.inf, TimeLeft()
-        duration = run.schedule.settings.duration.to_text()
-        logger.info("training from step %d for %s", run.progress.step, duration)
+        _write(f"training from step {run.progress.step} for {run.schedule.settings.duration.to_text()}")
 
     def on_step(self, run: RunState, record: StepRecord) -> None:
         """Log the running means of the metrics if it is time."""
@@ -51,15 +53,22 @@ class LogDisplay(Callback):
         if now - self._last_line >= self._seconds:
             self._last_line = now
             shown = f", {left} left" if left else ""
-            logger.info("step %d (%.1f %%%s) %s", record.step, 100 * fraction, shown, describe(means))
+            _write(f"step {record.step} ({100 * fraction:.1f} %{shown}) {describe(means)}")
 
     def on_evaluate(self, run: RunState, metrics: Mapping[str, Number]) -> None:
         """Log the metrics of the evaluation."""
-        logger.info("validation at step %d: %s", run.progress.step, describe(metrics))
+        _write(f"validation at step {run.progress.step}: {describe(metrics)}")
 
     def on_checkpoint(self, run: RunState, path: Path, step: int) -> None:
         """Log the path of the checkpoint."""
-        logger.info("saved %s", path)
+        _write(f"saved {path}")
+
+
+def _write(line: str) -> None:
+    if logger.hasHandlers():
+        logger.info("%s", line)
+    else:
+        sys.stderr.write(f"{line}\n")
 
 
 class LiveDisplay(Callback):
