@@ -214,6 +214,14 @@ def test_text_becomes_an_encoder(tmp_path):
     assert 0 <= run.metrics["mlm_accuracy"] <= 1
 
 
+@pytest.mark.parametrize("keep_accents", [False, True])
+def test_tokenizer_that_drops_the_marks_of_many_words_is_a_warning(tmp_path, caplog, keep_accents):
+    text, out = tmp_path / "a.txt", tmp_path / "tokenizer"
+    text.write_text("\n".join(f"Das Boot {number} ist schön, der Hund schläft schon." for number in range(1000)))
+    litebert.train_tokenizer(text, out, vocab_size=45, character_coverage=1.0, keep_accents=keep_accents)
+    assert (f"{out}: lost marks: " in caplog.text and "schön → schon" in caplog.text) is not keep_accents
+
+
 def test_pairs_in_memory_are_read_as_pairs(pretrained, opinions, tmp_path):
     texts, labels = [(row["text"], "it was") for row in opinions], [row["label"] for row in opinions]
     settings = {**SETTINGS, "duration": "2 steps"}

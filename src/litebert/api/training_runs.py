@@ -47,12 +47,17 @@ RUNS = Path("runs")
 def train_tokenizer(files: Files, out: Path | str, **settings: Any) -> Tokenizer:
     """Train a SentencePiece vocabulary on text files and write the tokenizer directory `out`, which must be new.
 
+    The report on lines that were not trained on is in `report.json`. If many of their words lose accents or other
+    marks, they are logged as a warning: set `keep_accents=True` unless the text is English.
+
     Args:
         files: paths, globs or directories of text, JSON lines or Parquet.
         out: the tokenizer directory.
         settings: fields of `TokenizerSettings`, such as `vocab_size=8000`.
     """
-    tokenizer_command.train(_listed(files), TokenizerSettings(**settings), Path(out))
+    result = tokenizer_command.train(_listed(files), TokenizerSettings(**settings), Path(out))
+    if result.report.loses_many_marks:
+        logger.warning("%s: %s", out, result.report.lost_marks())
     return Tokenizer.load(out)
 
 

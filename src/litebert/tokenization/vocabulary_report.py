@@ -82,18 +82,23 @@ class VocabularyReport:
         ]
         lines = [line.format(**self.figures()) for line in lines]
         if self.words_without_marks:
-            lines.append(self._lost_marks())
+            lines.append(self.lost_marks())
         if self.unknown:
             lines.append("unknown: " + ", ".join(f"{text!r} {count:,}×" for text, count in self.unknown))
         if self.most_split:
             lines.append("most split words: " + ", ".join(map(str, self.most_split)))
         return "\n".join(lines)
 
-    def _lost_marks(self) -> str:
-        share = self.figures()["without_marks_share"]
-        lost = f"lost marks: {share:.2%} of the words lose accents or other marks"
-        advice = "; --keep-accents (keep_accents=True) keeps them" if share > ADVICE_SHARE else ""
-        return f"{lost}: {', '.join(map(str, self.without_marks))}{advice}"
+    @property
+    def loses_many_marks(self) -> bool:
+        """Whether more words lose marks than those of English text, so that the tokenizer should keep them."""
+        return self.figures()["without_marks_share"] > ADVICE_SHARE
+
+    def lost_marks(self) -> str:
+        """The share of the words that lose marks, the most frequent of them, and what to do if they are many."""
+        lost = f"lost marks: {self.figures()['without_marks_share']:.2%} of the words lose accents or other marks"
+        advice = "; to keep them, train the tokenizer with --keep-accents (keep_accents=True), before pretraining"
+        return f"{lost}: {', '.join(map(str, self.without_marks))}{advice if self.loses_many_marks else ''}"
 
 
 def report_on(tokenizer: Tokenizer, texts: Iterable[str]) -> VocabularyReport:

@@ -5,6 +5,7 @@ import shutil
 
 import pytest
 
+from litebert.commands.quickstart import quickstart as quickstart_module
 from litebert.commands.quickstart.quickstart import QuickstartResult, quickstart
 from litebert.commands.quickstart.quickstart_settings import QuickstartRun
 from litebert.errors import ConfigError, DataError
@@ -130,6 +131,19 @@ def test_quickstart_refuses_unsuitable_text_and_leaves_no_files(text, tmp_path, 
     with pytest.raises(DataError, match=message):
         quickstart(plan(files), tmp_path / "out")
     assert stages(tmp_path) == before
+
+
+@pytest.mark.parametrize("keep_accents", [False, True])
+def test_quickstart_warns_of_a_tokenizer_that_drops_the_marks_of_many_words(
+    tmp_path, monkeypatch, caplog, keep_accents
+):
+    monkeypatch.setattr(quickstart_module, "_corpus", lambda *_: 1 / 0)  # the stage after the tokenizer
+    (tmp_path / "a.txt").write_text(
+        "\n\n".join(f"Das Boot {number} ist schön, und der Hund schläft schon wieder." for number in range(100))
+    )
+    with pytest.raises(ZeroDivisionError):
+        quickstart(plan((str(tmp_path / "a.txt"),), keep_accents=keep_accents), tmp_path / "out")
+    assert ("schön → schon" in caplog.text and "--keep-accents" in caplog.text) is not keep_accents
 
 
 def test_quickstart_reduces_the_vocabulary_for_a_small_text(text, tmp_path):

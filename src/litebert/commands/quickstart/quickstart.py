@@ -29,6 +29,7 @@ from litebert.inference.predictor import Predictor
 from litebert.randomness import rng_for
 from litebert.settings import read_yaml
 from litebert.tokenization.tokenizer import Tokenizer
+from litebert.tokenization.vocabulary_report import report_on
 from litebert.tokenization.vocabulary_training import TokenizerSettings, VocabularyTooLargeError, train_tokenizer
 from litebert.training.callbacks.callback import Callback
 
@@ -142,7 +143,14 @@ def quickstart(run: QuickstartRun, out: Path, *, callbacks: Sequence[Callback] =
 def _tokenizer(run: QuickstartRun, text: TextFiles, directory: Path) -> Tokenizer:
     if directory.exists():
         return Tokenizer.load(directory)
-    lines = [line for document in _rows(text.train) for line in document["text"].splitlines()]
+    tokenizer = _trained_tokenizer(run, _lines(text.train), directory)
+    report = report_on(tokenizer, _lines(text.validation))
+    if report.loses_many_marks:
+        logger.warning("%s: %s; quickstart needs a new --out then", directory, report.lost_marks())
+    return tokenizer
+
+
+def _trained_tokenizer(run: QuickstartRun, lines: list[str], directory: Path) -> Tokenizer:
     settings = TokenizerSettings(
         vocab_size=run.vocab_size,
         keep_accents=run.keep_accents,
@@ -225,7 +233,7 @@ def _result(
 def _fill_masks(text: TextFiles, model: Path, *, seed: int) -> tuple[FilledMask, ...]:
     """Predictions for one random masked word in each of a few random validation sentences."""
     predictor, tokenizer = Predictor.load(model), Tokenizer.load(model)
-    paragraphs = [line for document in _rows(text.validation) for line in document["text"].splitlines()]
+    paragraphs = _lines(text.validation)
     rng = rng_for(seed, "quickstart masks")
     filled: list[FilledMask] = []
     for index in rng.permutation(len(paragraphs)):
@@ -239,6 +247,10 @@ def _fill_masks(text: TextFiles, model: Path, *, seed: int) -> tuple[FilledMask,
             candidates = [candidate.word or candidate.piece for candidate in predictor.fill_mask(sentence)[0]]
             filled.append(FilledMask(sentence, candidates, words[masked]))
     return tuple(filled)
+
+
+def _lines(path: Path) -> list[str]:
+    return [line for document in _rows(path) for line in document["text"].splitlines()]
 
 
 def _rows(path: Path) -> list[dict[str, str]]:
