@@ -1,12 +1,19 @@
 """The functions at the top of the package, from data in memory to results."""
 
+import json
+import linecache
+import runpy
+import shutil
 import subprocess
 import sys
+from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import litebert
+from litebert.api import training_runs
 from litebert.errors import ConfigError
 from litebert.tasks.metrics.metrics import METRICS
 from support.data.texts import write_documents
@@ -21,8 +28,6 @@ def test_import_loads_no_torch_and_no_numpy():
 
 
 def test_every_public_name_exists_and_is_in_the_stub():
-    from pathlib import Path
-
     stub = Path(litebert.__file__).with_name("__init__.pyi").read_text(encoding="utf-8")
     for name in litebert.__all__:
         assert getattr(litebert, name) is not None
@@ -50,6 +55,65 @@ def test_runs_without_out_are_named_by_their_arguments(pretrained, opinions, tmp
     ]
     assert runs[0].directory == runs[1].directory != runs[2].directory
     assert {run.directory.parent.name for run in runs} == {"runs"}
+
+
+def test_run_without_out_is_trained_again_when_file_or_model_have_changed(pretrained, opinions, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(pretrained, "model")
+
+    def tune():
+        return litebert.finetune("model", train="a.jsonl", **{**SETTINGS, "duration": "1 steps"}).directory
+
+    lines = [json.dumps(row) + "\n" for row in opinions]
+    Path("a.jsonl").write_text("".join(lines))
+    first, again = tune(), tune()
+    Path("a.jsonl").write_text("".join(lines[:-2]))
+    edited = tune()
+    litebert.save_model(litebert.ForPretraining(litebert.load_model(pretrained).config, seed=1), Path("other"))
+    shutil.copy("other/model.safetensors", "model/model.safetensors")
+    Path("model/SHA256SUMS").unlink()
+    assert first == again
+    assert len({first, edited, tune()}) == 3
+
+
+def test_run_without_out_is_trained_again_when_the_corpus_has_changed(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(training_runs, "run_pretraining", lambda run, directory, callbacks: SimpleNamespace(end=None))
+    litebert.train_tokenizer(write_documents(tmp_path / "text.txt", documents=40), "tokenizer", vocab_size=60)
+
+    def train(documents):
+        shutil.rmtree("corpus", ignore_errors=True)
+        text = write_documents(tmp_path / "text.txt", documents=documents)
+        litebert.build_corpus(text, "corpus", tokenizer="tokenizer", validation_fraction=0.2)
+        return litebert.pretrain("quickstart", corpus="corpus").directory
+
+    assert train(40) == train(40) != train(41)
+
+
+def test_source_of_a_metric_is_its_code_or_its_name():
+    def measure(predictions, labels):
+        return 1.0
+
+    assert "return 1.0" in training_runs._source_of_metric(measure)
+    assert training_runs._source_of_metric("accuracy") == "accuracy"
+    namespace = {"__name__": "made"}
+    exec("def measure(predictions, labels): return 2.0", namespace)
+    assert training_runs._source_of_metric(namespace["measure"]) == "made.measure"
+
+
+def test_run_without_out_is_trained_again_when_a_metric_has_changed(
+    pretrained, opinions, tmp_path, monkeypatch, request
+):
+    request.addfinalizer(lambda: METRICS.pop("share"))
+    monkeypatch.chdir(tmp_path)
+    scores = []
+    for code in ("return 0.25", "return 0.75"):
+        Path("share.py").write_text(f"def share(predictions, labels):\n    {code}\n")
+        linecache.clearcache()
+        share = runpy.run_path("share.py")["share"]
+        tuned = litebert.finetune(pretrained, train=opinions, metrics=[share], **{**SETTINGS, "duration": "1 steps"})
+        scores.append(tuned.metrics["share"])
+    assert scores == [0.25, 0.75]
 
 
 def test_custom_metrics_and_callbacks_are_used(pretrained, opinions, tmp_path, request):

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from litebert.errors import DataError
-from litebert.files import write_text
+from litebert.files import sha256, write_text
 from litebert.hub_datasets import is_dataset_name
 from litebert.tasks.read_labelled import read_any_table
 from litebert.tasks.readers.tables import Row, Table, named_labels
@@ -62,8 +62,10 @@ class DataSource:
 
     @property
     def digest(self) -> str:
-        """The path, or a hash of the content of the rows."""
-        return str(self.path) if self.path else hashlib.sha256(self.json_lines.encode()).hexdigest()[:12]
+        """The path with a hash of the content of the file, or a hash of that of the rows."""
+        if self.path:
+            return f"{self.path} {sha256(self.path)}" if self.path.is_file() else str(self.path)
+        return hashlib.sha256(self.json_lines.encode()).hexdigest()[:12]
 
     def to_file(self, directory: Path) -> Path:
         """The file itself, or the rows as a file in `directory` that is named by their content."""

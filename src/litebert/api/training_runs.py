@@ -1,6 +1,7 @@
 """Training from Python: a tokenizer, a corpus, an encoder, a fine-tuned model."""
 
 import hashlib
+import inspect
 import json
 import logging
 from collections.abc import Callable, Mapping, Sequence
@@ -24,8 +25,11 @@ from litebert.commands.pretrain.pretrain_settings import PretrainRun, pretrain_c
 from litebert.commands.recipes import load_recipe
 from litebert.corpus.build.build_corpus import CorpusReport
 from litebert.corpus.corpus_settings import CorpusSettings
+from litebert.corpus.format.shards import Corpus
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.errors import ConfigError, suggestion
+from litebert.files import content_digests
+from litebert.model.io.hub import resolve_model_directory
 from litebert.settings import Settings, name_here
 from litebert.tasks.metrics.metrics import register_metric
 from litebert.tokenization.tokenizer import Tokenizer
@@ -100,7 +104,7 @@ def pretrain(
     Args:
         recipe: name of a recipe, such as `tiny`, or the path of a .yaml file.
         corpus: a corpus directory.
-        out: the run directory; None: one in `runs/`, the same for the same arguments.
+        out: the run directory; None: one in `runs/`, the same for the same arguments and documents.
         callbacks: called during the run; None: `[litebert.progress_display()]`, empty: nothing is shown.
         settings: fields of `PretrainRun`, `TrainSettings` and `SamplingSettings`, such as `batch_size=64`,
             `duration="10 minutes"`, `mlm_probability=0.15` or `model={"num_hidden_layers": 6}`.
@@ -108,7 +112,7 @@ def pretrain(
     given = placed(settings, PretrainRun, {"train": TrainSettings, "sampling": SamplingSettings})
     values = merged(load_recipe(recipe, command="pretrain").settings, given)
     run = pretrain_config(values, corpus=Path(corpus), where=recipe)
-    directory = Path(out) if out else _run_directory("pretrain", run.to_dict())
+    directory = Path(out) if out else _run_directory("pretrain", [run.to_dict(), _content_of_corpora(run)])
     result = run_pretraining(run, directory, callbacks=_or_progress(callbacks))
     scores = asdict(result.end) if result.end else {}
     return TrainedModel(
@@ -136,7 +140,7 @@ def finetune(
         model: a model or run directory, or a name on the hub.
         train: labelled data (see `Data`); None: those of the setting `data`, such as a benchmark.
         dev: data that select the best model; None: a tenth of `train`, always the same rows.
-        out: the run directory; None: one in `runs/`, the same for the same arguments.
+        out: the run directory; None: one in `runs/`, the same for the same arguments, rows, weights and functions.
         recipe: name of a recipe or the path of a .yaml file.
         metrics: names of metrics or functions; the first selects the best model. Empty: those of the task type.
         callbacks: called during the run; None: `[litebert.progress_display()]`, empty: nothing is shown.
@@ -152,7 +156,8 @@ def finetune(
         raise ConfigError("finetune: no training data; give train=…, or data={'task': NAME, 'directory': DIRECTORY}")
     if "train" in sources and sources["train"].text_pair:
         given = merged({"data": {"text_pair": sources["train"].text_pair}}, given)
-    identity = [str(model), recipe, names, given, {name: source.digest for name, source in sources.items()}]
+    digests = {name: source.digest for name, source in sources.items()}
+    identity = [str(model), _content_of_model(model), recipe, list(map(_source_of_metric, metrics)), given, digests]
     directory = Path(out) if out else _run_directory("finetune", identity)
     files = {name: str(source.to_file(directory / "data")) for name, source in sources.items()}
     fixed = {"model": str(model), "metrics": names or given.get("metrics", ())}
@@ -171,6 +176,24 @@ def _or_progress(callbacks: Sequence[Callback] | None) -> Sequence[Callback]:
 
 def _metric_name(metric: Metric) -> str:
     return metric if isinstance(metric, str) else register_metric(metric)
+
+
+def _source_of_metric(metric: Metric) -> str:
+    """What changes with the metric: the source code of a function, or its name where Python has no source."""
+    if isinstance(metric, str):
+        return metric
+    try:
+        return inspect.getsource(metric)
+    except (OSError, TypeError):
+        return f"{metric.__module__}.{getattr(metric, '__qualname__', _metric_name(metric))}"
+
+
+def _content_of_model(model: str | Path) -> dict[str, str]:
+    return content_digests(resolve_model_directory(model)) if Path(model).is_dir() else {}
+
+
+def _content_of_corpora(run: PretrainRun) -> list[str]:
+    return [Corpus.open(Path(directory), "train").fingerprint for directory in (run.corpus, *run.data_mixture)]
 
 
 def _run_directory(command: str, identity: Any) -> Path:
