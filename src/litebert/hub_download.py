@@ -1,12 +1,16 @@
 """Files of a model on the Hugging Face hub."""
 
 from pathlib import Path
+from typing import Final
 
 from huggingface_hub import snapshot_download
 from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
 
 from litebert.errors import CheckpointError
 from litebert.settings import Settings
+
+ENCODERS: Final = ("encoders/night", "encoders/night-large", "encoders/night-unshared")
+"""Model directories in the repository of litebert. Elsewhere their relative paths look like names on the hub."""
 
 
 class HubOptions(Settings):
@@ -27,6 +31,11 @@ def download(name: str, options: HubOptions, patterns: list[str]) -> Path:
 
     Raises CheckpointError if there is no such repository, no permission or no network.
     """
+    if Path(name).as_posix() in ENCODERS:
+        raise CheckpointError(
+            f"{name}: no such directory here; it is a directory of the repository of litebert, not a model of the hub; "
+            f"give its path in a clone, such as /path/to/clone/{name}"
+        )
     try:
         found = snapshot_download(
             name,

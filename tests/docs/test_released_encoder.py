@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from litebert import Predictor
+from litebert import Predictor, hub_download
 from litebert.commands.evaluate.minimal_pairs import evaluate_minimal_pairs
 from litebert.commands.export import ExportRun, export
 from litebert.files import verify_manifest
@@ -35,7 +35,8 @@ def encoder(request):
 
 
 def test_encoders_are_those_of_the_folder():
-    assert {path.parent.name for path in ENCODERS.glob("*/config.json")} == set(FILES)
+    found = {path.parent.name for path in ENCODERS.glob("*/config.json")}
+    assert found == set(FILES) == {Path(each).name for each in hub_download.ENCODERS}
 
 
 def test_files_are_those_of_the_manifest_and_a_few_megabytes(encoder):

@@ -65,6 +65,14 @@ def test_hub_refuses_invalid_names(cached):
         fetch("out/of/place", options)
 
 
+@pytest.mark.parametrize("name", ["encoders/night", "encoders/night-large/", "./encoders/night-unshared"])
+def test_encoder_of_the_repository_is_not_sought_on_the_hub(monkeypatch, tmp_path, name):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(hub_download, "snapshot_download", lambda *_args, **_options: 1 / 0)
+    with pytest.raises(CheckpointError, match=r"directory of the repository of litebert.* give its path in a clone"):
+        load_model(name)
+
+
 def test_hub_errors_are_one_sentence(monkeypatch):
     def refuse(*_args, **_options):
         raise OfflineModeIsEnabled("503: closed today.\nmore\nlines")
