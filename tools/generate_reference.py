@@ -16,6 +16,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from api_reference import api_text
+
 ROOT = Path(__file__).parents[1]
 REFERENCE = ROOT / "docs" / "reference"
 SOURCE = ROOT / "src" / "litebert"
@@ -155,14 +157,10 @@ def unwrapped(text: str) -> str:
 
 
 def api_page() -> str:
-    """A directive for mkdocstrings for every public name."""
+    """Signatures and docstrings of every public name."""
     from litebert import _PUBLIC
 
-    about = "Everything here is imported as `litebert.NAME`, and loaded when it is first used."
-    names = sorted(_PUBLIC.items(), key=lambda item: not item[1].startswith("litebert.api"))  # functions come first
-    options = "    options:\n      heading_level: 2\n      show_root_heading: true"
-    directives = [f"::: {module}.{name}\n{options}" for name, module in names]
-    return "\n\n".join(["# Python API", NOTE.strip(), about, *directives]) + "\n"
+    return f"# Python API\n\n{NOTE}{api_text(_PUBLIC)}\n"
 
 
 def import_table() -> dict[str, set[str]]:

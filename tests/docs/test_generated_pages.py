@@ -24,6 +24,24 @@ def test_generated_pages_are_current(tool):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_python_reference_has_signatures_fields_and_docstrings():
+    page = (ROOT / "docs" / "reference" / "python-api.md").read_text(encoding="utf-8")
+    assert "## `finetune`\n\n```python\nfinetune(\n    model: str | Path,\n    *,\n    train: Data = None,\n" in page
+    assert "\n- `metrics`: names of metrics or functions; the first selects the best model." in page
+    assert "### `Classification`\n" in page
+    assert "| `probabilities` | `dict[str, float]` |  | Of every label, in the order of the model. |" in page
+    assert "| `text_pair` | `str \\| None` | `None` | The second text of a pair;" in page
+    assert ":::" not in page
+
+
+def test_reference_of_an_unknown_name_names_the_module(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "tools")
+    from api_reference import Module
+
+    with pytest.raises(SystemExit, match=r"litebert\.errors: no Absent; correct"):
+        Module.read("litebert.errors").entry("Absent", level=2)
+
+
 def test_diagram_has_each_package_below_those_that_it_imports(monkeypatch):
     monkeypatch.syspath_prepend(ROOT / "tools")
     from generate_reference import LAYERS, import_table
@@ -36,7 +54,6 @@ def test_diagram_has_each_package_below_those_that_it_imports(monkeypatch):
 
 def test_site_builds_without_warnings_and_dead_links(tmp_path):
     pytest.importorskip("zensical")
-    pytest.importorskip("mkdocstrings_handlers.python")
     done = run("build_site.py", str(tmp_path / "site"))
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     pages = (tmp_path / "site" / "llms.txt").read_text(encoding="utf-8")

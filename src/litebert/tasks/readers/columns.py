@@ -23,13 +23,17 @@ class Columns:
     """The columns that the user named; None is resolved from the model's training, or by default names."""
 
     text: str | None = None
+    """The text, or the list of words. Default: `text`, or `question` in a table of questions."""
     text_pair: str | None = None
     """The second text of a pair; the question of a multiple choice. Default: none."""
     label: str | None = None
+    """The label, labels, score, correct option or list of labels. Default: `label`, or `answer`."""
     options: tuple[str, ...] = ()
     """The options of a multiple choice: one column each, or one with lists. Empty: found by their names."""
     group: str | None = None
+    """The document, user or the like, whose rows stay together in a split."""
     slice: str | None = None
+    """The column by whose values the rows are also scored separately."""
 
     @property
     def text_name(self) -> str:
