@@ -30,6 +30,7 @@ REFUSED = [
     ["compare", "a", "--baseline", "a", "--data", "rows.csv"],
     ["ensemble", "a", "a", "--data", "rows.csv"],
     ["predict", "model", "rows.csv", "out.csv", "--top-k", "0"],
+    ["predict", "model", "*.csv", "-"],
     ["predict", "model", "glue", "out.tsv", "--task", "colla"],
     ["glue-submission", "cola", "--task-dir", "glue", "--out", "glue.zip"],
     ["sweep", "default", *FINETUNE, "--seeds", "2", "--jobs", "0"],

@@ -4,6 +4,7 @@ from typing import Annotated
 
 from litebert.cli.arguments.common import Json, emit, print_result
 from litebert.cli.arguments.settings_arguments import arguments_of
+from litebert.cli.arguments.standard_streams import STREAM, files_for_streams
 from litebert.commands.compare.compare_settings import CompareRun
 from litebert.commands.embed.embed_settings import EmbedRun, SearchRun
 from litebert.commands.ensemble.ensemble_settings import EnsembleRun
@@ -41,10 +42,16 @@ def predict(
 
     Files of any size are read and written in chunks. A command that was stopped resumes where it stopped. A pattern of
     files, such as 'texts/*.csv', has an output for each file in the directory OUTPUT.
-    """
-    from litebert.commands.predict.predict import predict as command
 
-    print_result(command(run), as_json=json)
+    As INPUT, - is standard input to its end: JSON lines, or one text a line. As OUTPUT, - is standard output, which has
+    the predictions as JSON lines and nothing else. Neither resumes.
+    """
+    with files_for_streams(run) as with_files:
+        from litebert.commands.predict.predict import predict as command
+
+        result = command(with_files)
+    if run.output != STREAM:
+        print_result(result, as_json=json)
 
 
 def ensemble(
