@@ -187,6 +187,13 @@ def test_predictions_are_those_of_the_predictor(tuned, opinions):
     assert list(from_rows.to_pandas().columns[:3]) == ["text", "label", "prediction"]
 
 
+def test_predict_warns_of_missing_texts(tuned, caplog):
+    frame = pytest.importorskip("pandas").DataFrame({"text": ["good", None, float("nan")]})
+    predictions = litebert.predict(tuned.model, frame)
+    assert predictions[1] == predictions[2]
+    assert "data: 2 of 3 texts are empty or have no tokens" in caplog.text
+
+
 def test_predict_warns_of_truncated_rows(tuned, caplog):
     litebert.predict(tuned.model, ["the film was good " * 50, "good"])
     assert "data: 1 of 2 rows are longer than" in caplog.text

@@ -10,8 +10,9 @@ from litebert.errors import ConfigError, DataError
 from litebert.hub_download import HubOptions
 from litebert.inference.predictor import Candidate, Predictor
 from litebert.model.io.model_directory import load_model
+from litebert.tasks.encoded import Encoded, build_feature
 from litebert.tasks.masked_text import masked_feature
-from support.models.tolerances import tolerance
+from support.models.tolerances import close_to, tolerance
 
 TEXTS = ["the film was good", "this story is awful, in 1999.", "music", "old"]
 
@@ -180,11 +181,15 @@ def test_predictor_load_refuses_wrong_options(saved, options, message):
 
 
 @pytest.mark.parametrize("text", ["", " ", "\u200b", ("", " ")])
-def test_text_without_a_token_is_refused(saved, text):
-    predictor = Predictor.load(saved["classifier"])
-    with pytest.raises(DataError, match=r"text 2: .* has no tokens; remove it"):
-        predictor.classify(["a", text])
-    predictor.classify([("", "a pair with one text")])
+def test_text_without_a_token_is_predicted_with_one_warning(saved, text, caplog):
+    predictor = Predictor.load(saved["classifier"], precision="fp32")
+    _, found, _ = predictor.classify(["a", text, ("", "a pair with one text")])
+    warnings = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert len(warnings) == 1
+    assert warnings[0].startswith("texts: 1 of 3 texts are empty or have no tokens")
+    special = build_feature([], None if isinstance(text, str) else [], predictor.backend.tokenizer, max_length=8)
+    (expected,) = predictor.backend.predict_encoded(Encoded([special], [None], predictor.backend.tokenizer.pad_id))
+    assert list(found.probabilities.values()) == close_to(expected.tolist())
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from litebert.inference.prediction_methods import validate_texts
 from litebert.inference.predictor import Predictor
 from litebert.model.io.hub import model_directory
 from litebert.settings import InferencePrecision
+from litebert.tasks.encoded import warn_empty
 from litebert.tasks.labelled_data import LabelledData
 from litebert.tasks.read_labelled import task_for, types_with_format
 from litebert.tasks.readers.columns import Columns, resolve_columns
@@ -67,8 +68,10 @@ def predict(model: Model, data: Data, **columns: Any) -> Predictions:
     table, named = source.to_table(), _columns(source, columns)
     if isinstance(pipeline, Pipeline):
         inputs = pipeline.task_type.reader.read_inputs(table, resolve_columns(named, pipeline.saved_task, table))
-        results, truncated = pipeline.results_and_truncated(inputs)
-        warn_truncated(source.path or Path("data"), truncated, rows=len(inputs), settings=pipeline.settings)
+        results, counts = pipeline.results_and_counts(inputs)
+        place, rows = source.path or Path("data"), len(inputs)
+        warn_truncated(place, counts["truncated"], rows=rows, settings=pipeline.settings)
+        warn_empty(place, counts["empty"], rows=rows)
     else:
         results = predictor.predict(table.texts(named.text_name))
     return Predictions(tuple(results), tuple(row.values for row in table.rows))
@@ -89,8 +92,8 @@ def embed(
         raise ConfigError("precision: a Predictor has its own; give it to Predictor.load")
     predictor = model if isinstance(model, Predictor) else Predictor.load(model, precision=precision or "fp32")
     embedder = predictor.embedder(EmbeddingSettings(**settings))
-    vectors, truncated = embedder.vectors_and_truncated(list(validate_texts(texts)))
-    embedder.warn_truncated("texts", truncated, texts=len(vectors))
+    vectors, counts = embedder.vectors_and_counts(list(validate_texts(texts)))
+    embedder.warn("texts", counts, texts=len(vectors))
     return vectors
 
 

@@ -27,9 +27,13 @@ class FillMask:
     max_length: int
     precision: InferencePrecision = "fp32"
 
+    def encode(self, text: str) -> Feature:
+        """The sequence of a text; DataError for one without a mask or too long."""
+        return masked_feature(text, self.tokenizer, max_length=self.max_length)
+
     def results(self, texts: Sequence[str], *, top_k: int = DEFAULT_TOP_K) -> list[FilledMasks]:
         """The `top_k` best candidates for each `[MASK]` of each text; DataError for a text without one or too long."""
-        features = [masked_feature(text, self.tokenizer, max_length=self.max_length) for text in texts]
+        features = [self.encode(text) for text in texts]
         lengths = np.array([len(each.input_ids) for each in features], np.int64)
         filled: list[Any] = [None] * len(features)
         for batch in batches_by_length(lengths, tokens_per_batch=TOKENS_PER_BATCH):

@@ -4,6 +4,7 @@ Evaluation, prediction, ensembles, submission files and `Predictor` all use it.
 """
 
 import logging
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +20,7 @@ from litebert.model.io.model_directory import load_model
 from litebert.model.io.model_spec import read_model_spec
 from litebert.model.model_inputs import ModelInputs
 from litebert.settings import InferencePrecision
-from litebert.tasks.encoded import Encoded, batches_by_length, validate_tokens
+from litebert.tasks.encoded import Encoded, batches_by_length, warn_empty
 from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.labelled_data import LabelledData, Task
 from litebert.tasks.readers.columns import SavedTask
@@ -96,15 +97,9 @@ class Pipeline:
         """The sequences of some examples."""
         return self.task_type.encode(examples, self.tokenizer, self.settings)
 
-    def encode_inputs(self, examples: Sequence[Any]) -> Encoded:
-        """The sequences of some examples; NoTokensError for a text without a token."""
-        encoded = self.encode(examples)
-        validate_tokens(examples, encoded)
-        return encoded
-
     def predict(self, examples: Sequence[Any]) -> list[Prediction]:
-        """The prediction for each example; NoTokensError for a text without a token."""
-        return self.predict_encoded(self.encode_inputs(examples)) if examples else []
+        """The prediction for each example; that for an empty text is that of the special tokens alone."""
+        return self.predict_encoded(self.encode(examples)) if examples else []
 
     def predict_encoded(self, encoded: Encoded, *, workers: Workers = ALONE) -> list[Prediction]:
         """The prediction for each encoded example; `workers` share the sequences and all get the predictions."""
@@ -122,13 +117,17 @@ class Pipeline:
         return [self.task_type.predict(each, self.settings, self.dtype) for each in encoded.by_example(outputs)]
 
     def results(self, examples: Sequence[Any]) -> list[Result]:
-        """The prediction for each example, with label names and texts."""
-        return self.decode(self.predict(examples), examples)
+        """The prediction for each example, with label names and texts; warns of empty texts."""
+        results, counts = self.results_and_counts(examples)
+        warn_empty("texts", counts["empty"], rows=len(examples))
+        return results
 
-    def results_and_truncated(self, examples: Sequence[Any]) -> tuple[list[Result], int]:
-        """The prediction for each example, and the number of examples of which a part only is read."""
-        encoded = self.encode_inputs(examples)
-        return self.decode(self.predict_encoded(encoded), examples), encoded.num_truncated
+    def results_and_counts(self, examples: Sequence[Any]) -> tuple[list[Result], Counter[str]]:
+        """The prediction for each example, and how many are truncated or empty (`Encoded.text_counts`)."""
+        if not examples:
+            return [], Counter()
+        encoded = self.encode(examples)
+        return self.decode(self.predict_encoded(encoded), examples), encoded.text_counts
 
     def decode(self, predictions: Sequence[Prediction], examples: Sequence[Any]) -> list[Result]:
         """Predictions with label names and texts."""

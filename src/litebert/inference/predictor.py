@@ -150,9 +150,6 @@ class Predictor(PredictionMethods):
             normalize: scale the vectors to length 1.
             dimensions: keep only the first dimensions; None: all.
             max_length: tokens after which a text is truncated; None: as many as the model has positions.
-
-        Raises:
-            DataError: a text has no token.
         """
         settings = EmbeddingSettings(pooling=pooling, normalize=normalize, dimensions=dimensions, max_length=max_length)
         return self.embedder(settings).embed(validate_single_texts(texts))

@@ -21,7 +21,7 @@ from litebert.inference.prediction_methods import (
 from litebert.runtime.export_metadata import GRAPH_FILES, ExportMetadata
 from litebert.runtime.onnx_model import OnnxModel
 from litebert.runtime.onnx_tasks import ONNX_TASKS
-from litebert.tasks.encoded import Encoded, PaddedArrays, batches_by_length, build_feature, pad, validate_tokens
+from litebert.tasks.encoded import Encoded, PaddedArrays, batches_by_length, build_feature, pad, warn_empty
 from litebert.tasks.masked_text import DEFAULT_TOP_K, filled_masks, masked_feature
 from litebert.tasks.results import FilledMasks, softmax
 from litebert.tokenization.normalize import normalize
@@ -100,7 +100,7 @@ class Predictor(PredictionMethods):
             return []
         settings = SimpleNamespace(**self.metadata.settings)
         encoded = task.encode(examples, self.tokenizer, settings)
-        validate_tokens(examples, encoded)
+        warn_empty("texts", encoded.num_empty, rows=len(examples))
         outputs = self._outputs(encoded, task.outputs, task.by_sequence)
         predictions = [task.predict(each, settings, np.float32) for each in encoded.by_example(outputs)]
         pairs = zip(predictions, examples, strict=True)
@@ -130,9 +130,6 @@ class Predictor(PredictionMethods):
             normalize: scale the vectors to length 1.
             dimensions: keep only the first dimensions; None: all.
             max_length: tokens after which a text is truncated; None: as many as the model has positions.
-
-        Raises:
-            DataError: a text has no token.
         """
         if self.metadata.model == "ForMultipleChoice":
             raise ConfigError(
@@ -147,7 +144,8 @@ class Predictor(PredictionMethods):
         if max_length is not None and not 3 <= max_length <= longest:
             raise ConfigError(f"max_length: {max_length}, expected 3 to {longest}, the positions of the model")
         pairs = [(text, None) for text in validate_single_texts(texts)]
-        encoded = self._encoded(pairs, name="text", max_length=max_length or longest)
+        encoded = self._encoded(pairs, max_length=max_length or longest)
+        warn_empty("texts", encoded.num_empty, rows=len(pairs))
         pooled = self._outputs(encoded, ("last_hidden_state",), POOLINGS[pooling or self.metadata.pooling])
         vectors = np.array(pooled, np.float32).reshape(len(pooled), width)[:, :dimensions]
         return unit_length(vectors) if normalize else vectors
@@ -160,7 +158,10 @@ class Predictor(PredictionMethods):
             )
         validate_order_head(self.metadata.pairing)
         validate_pairs(pairs)
-        encoded = self._encoded(pairs, name="pair", max_length=self.metadata.max_length)
+        for number, pair in enumerate(pairs, start=1):
+            if not all(map(self.tokenizer.encode, pair)):
+                raise DataError(f"pair {number}: a segment has no tokens; give two texts")
+        encoded = self._encoded(pairs, max_length=self.metadata.max_length)
         logits = self._outputs(encoded, ("sentence_pair_logits",), lambda outputs, batch: list(outputs[0]))
         return [float(softmax(each)[0]) for each in logits]
 
@@ -170,15 +171,12 @@ class Predictor(PredictionMethods):
         masks = feature.input_ids == self.tokenizer.mask_id
         return filled_masks(softmax(logits[0, masks]), self.tokenizer, top_k=top_k)
 
-    def _encoded(self, pairs: Sequence[tuple[str, str | None]], *, name: str, max_length: int) -> Encoded:
-        """`[CLS] first [SEP] (second [SEP])`; DataError for a text without a token."""
+    def _encoded(self, pairs: Sequence[tuple[str, str | None]], *, max_length: int) -> Encoded:
+        """`[CLS] first [SEP] (second [SEP])` of each pair."""
         features = []
-        for number, pair in enumerate(pairs, start=1):
-            first, second = (None if text is None else self.tokenizer.encode(text) for text in pair)
-            if not first or second == []:
-                empty = pair[0] if not first else pair[1] or ""
-                raise DataError(f"{name} {number}: {empty[:60]!r} has no tokens; remove it")
-            features.append(build_feature(first, second, self.tokenizer, max_length=max_length))
+        for first, second in pairs:
+            ids, pair_ids = self.tokenizer.encode(first), None if second is None else self.tokenizer.encode(second)
+            features.append(build_feature(ids, pair_ids, self.tokenizer, max_length=max_length))
         return Encoded(features, [None] * len(features), self.tokenizer.pad_id)
 
     def _outputs(

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import logging
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
@@ -21,6 +24,8 @@ if TYPE_CHECKING:
     from litebert.model.model_inputs import ModelInputs
     from litebert.tasks.input_settings import InputSettings
 
+logger = logging.getLogger(__name__)
+
 
 @dataclass(frozen=True, slots=True)
 class Feature:
@@ -32,6 +37,8 @@ class Feature:
     """Int8 [S]: 0 for the first text, 1 for the second."""
     is_truncated: bool = False
     """Whether it lacks tokens of its texts, which were longer than `max_length`."""
+    is_empty: bool = False
+    """Whether its texts have no tokens, so that it has special tokens only."""
 
 
 class PaddedArrays(NamedTuple):
@@ -103,6 +110,16 @@ class Encoded:
         return sum(any(each.is_truncated for each in _sequences(feature)) for feature in self.features)
 
     @property
+    def num_empty(self) -> int:
+        """Features whose sequences have special tokens only."""
+        return sum(all(each.is_empty for each in _sequences(feature)) for feature in self.features)
+
+    @property
+    def text_counts(self) -> Counter[str]:
+        """`num_truncated` as `truncated` and `num_empty` as `empty`, without zeros."""
+        return +Counter(truncated=self.num_truncated, empty=self.num_empty)
+
+    @property
     def example_lengths(self) -> np.ndarray:
         """Int64: length of each example, for scores by length."""
         return self.lengths
@@ -169,18 +186,20 @@ def encode_sequences(examples: Sequence[Example], tokenizer: Tokenizer, settings
 
 
 class NoTokensError(DataError):
-    """An example without a token; `index` is its position, from 0."""
+    """An example that cannot be predicted, as a text of it has no token; `index` is its position, from 0."""
 
     def __init__(self, index: int, text: str) -> None:
         super().__init__(f"text {index + 1}: {text[:60]!r} has no tokens; remove it")
         self.index = index
 
 
-def validate_tokens(examples: Sequence[Any], encoded: Encoded) -> None:
-    """Raise NoTokensError for the first text, or pair of texts, that has special tokens only."""
-    for index, (example, length) in enumerate(zip(examples, encoded.sequence_lengths, strict=False)):
-        if isinstance(example, Example) and length == (2 if example.text_pair is None else 3):
-            raise NoTokensError(index, example.text)
+def warn_empty(place: Path | str, empty: int, *, rows: int) -> None:
+    """Warn of texts of a file or an argument that have no tokens."""
+    if empty:
+        logger.warning(
+            "%s: %d of %d texts are empty or have no tokens; their results are those of the special tokens alone",
+            *(place, empty, rows),
+        )
 
 
 def build_feature(
@@ -190,7 +209,12 @@ def build_feature(
     encoding = tokenizer.build_inputs(first, second, max_length=max_length)
     input_ids = np.asarray(encoding.input_ids, np.int32)
     whole = len(first) + 2 if second is None else len(first) + len(second) + 3
-    return Feature(input_ids, np.asarray(encoding.token_type_ids, np.int8), is_truncated=len(input_ids) < whole)
+    return Feature(
+        input_ids,
+        np.asarray(encoding.token_type_ids, np.int8),
+        is_truncated=len(input_ids) < whole,
+        is_empty=not first and not second,
+    )
 
 
 def pad(features: Sequence[Feature], *, pad_id: int) -> PaddedArrays:

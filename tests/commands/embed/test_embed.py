@@ -82,6 +82,16 @@ def test_embed_warns_once_of_truncated_rows(model, tmp_path, monkeypatch, caplog
     ]
 
 
+def test_embed_gives_empty_rows_a_vector_with_one_warning(model, tmp_path, monkeypatch, caplog):
+    monkeypatch.setattr(predict_stream, "ROWS_PER_WINDOW", 2)
+    (tmp_path / "rows.csv").write_text('text\nmusic\n" "\nfilm\n""\n')
+    run_embed(model, tmp_path / "rows.csv", tmp_path / "out.npy")
+    messages = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert len(messages) == 1
+    assert messages[0].startswith(f"{tmp_path / 'rows.csv'}: 2 of 4 texts are empty or have no tokens")
+    assert vectors_in(tmp_path / "out.npy")[[1, 3]] == close_to(Predictor.load(model).embed(["", " "]))
+
+
 def test_embed_keeps_the_rows_in_json_lines_and_parquet(model, table, texts, tmp_path):
     parquet = pytest.importorskip("pyarrow.parquet")
     for suffix in (".jsonl", ".parquet"):
@@ -138,7 +148,6 @@ def test_embed_of_unchanged_input_keeps_a_complete_file(model, table, tmp_path, 
         ("", "o.npy", {}, DataError, r"in\.csv: the file is empty"),
         ("text\n", "o.npy", {}, DataError, r"in\.csv: no rows after the names of the columns"),
         ("sentence\nmusic\n", "o.npy", {}, DataError, "no column 'text'; it has 'sentence'"),
-        ('text\nmusic\n" "\n', "o.npy", {}, DataError, r"in\.csv:3: ' ' has no tokens; remove it"),
         ("text\nmusic\n", "o.npy", {"embedding": EmbeddingSettings(dimensions=17)}, ConfigError, "the 16 of the model"),
         ("text\nmusic\n", "o.npy", {"model": "out/of/place"}, CheckpointError, "out/of/place: no such directory"),
         ("text,embedding\nmusic,1\n", "o.jsonl", {}, DataError, "column 'embedding' is where"),

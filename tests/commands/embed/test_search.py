@@ -99,6 +99,15 @@ def test_search_warns_of_truncated_rows_and_queries(model, tmp_path, caplog):
     assert messages == [f"{tmp_path / 'rows.txt'}: 1 of 2 {ending}", f"queries: 2 of 3 {ending}"]
 
 
+def test_search_finds_rows_beside_an_empty_one_and_names_an_empty_query(model, tmp_path, caplog):
+    (tmp_path / "rows.csv").write_text('text\ngood\n" "\nmusic\n')
+    run = SearchRun(model=model, input=tmp_path / "rows.csv", query=("music",), top_k=1)
+    assert [each.row for each in search(run).found] == [3]
+    assert f"{tmp_path / 'rows.csv'}: 1 of 3 texts are empty or have no tokens" in caplog.text
+    with pytest.raises(DataError, match=r"rows\.csv:3: ' ' has no tokens; write a query"):
+        search(run.replace(query=(), queries=tmp_path / "rows.csv"))
+
+
 def test_search_rejects_vectors_without_a_row_for_each_text(model, table, texts, tmp_path):
     run = SearchRun(model=model, input=table, query=texts[:1], vectors=tmp_path / "own.npy")
     for array, message in [

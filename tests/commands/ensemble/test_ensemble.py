@@ -250,6 +250,21 @@ def test_ensemble_warns_of_rows_that_a_member_truncates(tiny_tokenizer, tmp_path
         assert warnings == [expected]
 
 
+def test_ensemble_predicts_an_empty_text_as_predict_does(tiny_tokenizer, tmp_path, caplog):
+    member = save_member("opinions.csv", tiny_tokenizer, tmp_path / "member", 0)
+    for header, label in (("text", ""), ("text,label", ",bad")):
+        (tmp_path / "rows.csv").write_text(f'{header}\na{label}\n" "{label}\n')
+        caplog.clear()
+        run_ensemble([member], data=tmp_path / "rows.csv", out=tmp_path / "found.jsonl")
+        assert " 1 of 2 texts are empty or have no tokens" in caplog.text
+        run_predict(member, tmp_path / "rows.csv", tmp_path / "expected.jsonl", precision="fp32")
+        found, expected = (
+            [json.loads(line)["probability"] for line in (tmp_path / f"{name}.jsonl").read_text().splitlines()]
+            for name in ("found", "expected")
+        )
+        assert found == pytest.approx(expected, abs=tolerance())
+
+
 def test_ensemble_members_may_be_runs_and_checkpoints(tiny_tokenizer, tmp_path):
     pretrained = save_pretrained(tiny_tokenizer, tmp_path / "pretrained")
     values = opinions_run(pretrained, tmp_path / "rows.csv", duration="8 steps", checkpoint_every="4 steps")

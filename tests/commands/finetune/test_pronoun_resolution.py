@@ -7,7 +7,7 @@ import pytest
 from litebert.commands.evaluate.evaluate_labelled import evaluate_benchmark
 from litebert.commands.finetune.finetune import finetune
 from litebert.commands.finetune.finetune_settings import FinetuneRun
-from litebert.errors import ConfigError
+from litebert.errors import ConfigError, DataError
 from litebert.inference.predictor import Predictor
 from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
 from support.runs.prediction_commands import predict_split, run_predict, run_submission
@@ -102,3 +102,12 @@ def test_predictor_resolves_pronouns(tuned, tmp_path):
     header, *lines = (tmp_path / "out.csv").read_text().splitlines()
     assert header.split(",")[2] == "prediction"
     assert [line.split(",")[2] for line in lines] == [each.label for each in found]
+
+
+def test_second_text_without_a_token_is_refused_where_it_is(tuned, tmp_path):
+    _, result = tuned
+    with pytest.raises(DataError, match="text 1: '' has no tokens"):
+        Predictor.load(result.model).resolve_pronouns([("A text.", "")])
+    (tmp_path / "new.csv").write_text("sentence1,sentence2\nthe film was good,the film was\nA text.,\u200b\n")
+    with pytest.raises(DataError, match=r"new\.csv:3: the text is empty or has no tokens"):
+        run_predict(result.model, tmp_path / "new.csv", tmp_path / "out.csv")

@@ -6,9 +6,11 @@ import shutil
 
 import pytest
 
+from litebert.commands.predict import predict_stream
 from litebert.commands.predict.predict import predict
 from litebert.commands.predict.predict_settings import PredictRun
 from litebert.errors import ConfigError, DataError
+from litebert.inference.fill_mask import FillMask
 from litebert.inference.predictor import Predictor
 from litebert.model.io.model_directory import save_model
 from litebert.model.models import (
@@ -18,8 +20,10 @@ from litebert.model.models import (
     ForTokenClassification,
     SentenceEmbedder,
 )
+from litebert.tasks.labelled_data import Example
 from support.models.tolerances import close_to, tolerance
 
+EMPTY = "texts are empty or have no tokens; their results are those of the special tokens alone"
 TEXTS = ["the film was good, really", 'say "bad"', "the music was awful " * 3, "a"]
 
 
@@ -151,6 +155,20 @@ def test_predict_writes_mask_candidates(models, tmp_path):
     assert next(iter(second["masks"][0])).replace("▁", "") == second["prediction"]
 
 
+def test_predict_fills_the_masks_of_a_window_in_one_call(models, tmp_path, monkeypatch):
+    texts = ["the [MASK]", "a film was [MASK] and [MASK]", "[MASK]"]
+    predictor = Predictor.load(models["masked"], precision="fp32")
+    expected = [predictor.fill_mask(text, top_k=1)[0][0].word for text in texts]
+    calls, results = [], FillMask.results
+    monkeypatch.setattr(
+        FillMask, "results", lambda self, texts, **options: calls.append(texts) or results(self, texts, **options)
+    )
+    source = write_table(tmp_path / "in.csv", [{"text": text} for text in texts])
+    rows = predicted(models["masked"], source, tmp_path / "out.csv", precision="fp32")
+    assert calls == [texts]
+    assert [row["prediction"].split()[0] for row in rows] == expected
+
+
 def test_predict_keeps_an_older_output_on_an_error(models, tmp_path):
     output = tmp_path / "out.jsonl"
     output.write_text("old")
@@ -261,10 +279,34 @@ def test_predict_with_a_pretrained_model_says_what_it_can_do(models, tmp_path, n
     assert not output.exists()
 
 
+@pytest.mark.parametrize("model", ["classifier", "several", "regressor"])
 @pytest.mark.parametrize("name", ["in.csv", "in.txt"])
-def test_predict_names_the_line_without_a_token(models, tmp_path, name):
-    path = tmp_path / name
-    path.write_text("a film\n \nmusic\n" if name == "in.txt" else 'text\na film\n" "\n')
-    with pytest.raises(DataError, match=rf"{name}:{2 if name == 'in.txt' else 3}: the text is empty or has no tokens"):
-        predict(PredictRun(model=str(models["classifier"]), input=path, output=tmp_path / "out.jsonl"))
-    assert not (tmp_path / "out.jsonl").exists()
+def test_predict_of_an_empty_text_is_that_of_the_special_tokens(models, tmp_path, caplog, monkeypatch, name, model):
+    monkeypatch.setattr(predict_stream, "ROWS_PER_WINDOW", 2)
+    path, run = tmp_path / name, {"precision": "fp32", "output": tmp_path / "out.jsonl"}
+    path.write_text("a film\n \nmusic\n\u200b\nfilm\n" if name == "in.txt" else 'text\na film\n" "\nmusic\n""\nfilm\n')
+    result = predict(PredictRun(model=str(models[model]), input=path, **run))
+    assert result.counts == {"empty": 2}
+    warnings = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert warnings == [f"{path}: 2 of 5 {EMPTY}"]
+    rows = [json.loads(line)["prediction"] for line in run["output"].read_text().splitlines()]
+    expected = Predictor.load(models[model], precision="fp32").predict([Example(text=text) for text in ("music", "")])
+    assert [rows[2], rows[1]] == [
+        close_to(each.value) if model == "regressor" else each.to_record()["prediction"] for each in expected
+    ]
+
+
+@pytest.mark.parametrize(
+    ("model", "text", "message"),
+    [
+        ("tagger", " ", "field 'text': has no words"),
+        ("masked", "no mask", r"'no mask': has no \[MASK\]"),
+        ("masked", "[MASK] " * 600, "tokens, the model reads"),
+    ],
+)
+def test_predict_finds_an_invalid_row_before_the_first_prediction(models, tmp_path, monkeypatch, model, text, message):
+    monkeypatch.setattr(predict_stream, "ROWS_PER_WINDOW", 2)
+    monkeypatch.setattr(predict_stream, "write_predictions", lambda *arguments, **options: pytest.fail("predicted"))
+    path = write_table(tmp_path / "in.csv", [{"text": each} for each in ("a [MASK]", "[MASK]", "the [MASK]", text)])
+    with pytest.raises(DataError, match=rf"in\.csv:5: .*{message}"):
+        predict(PredictRun(model=str(models[model]), input=path, output=tmp_path / "out.jsonl"))

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from litebert.errors import ConfigError, DataError
+from litebert.errors import ConfigError
+from litebert.inference.prediction_methods import unit_length
 from litebert.inference.predictor import Predictor
 from litebert.model.io.model_directory import load_model, save_model
 from litebert.model.models import SentenceEmbedder
@@ -68,9 +69,12 @@ def test_embed_rejects_more_dimensions_or_tokens_than_the_model_has(saved, optio
 
 
 @pytest.mark.parametrize("text", ["", " \n"])
-def test_embed_rejects_a_text_without_a_token(saved, text):
-    with pytest.raises(DataError, match=r"text 2: .* has no tokens"):
-        Predictor.load(saved["masked"]).embed(["music", text])
+def test_embed_gives_a_text_without_a_token_the_vector_of_the_special_tokens(saved, text, caplog):
+    predictor = Predictor.load(saved["masked"], precision="fp32")
+    vectors = predictor.embed(["music", text])
+    assert "texts: 1 of 2 texts are empty or have no tokens" in caplog.text
+    states = hidden_states(load_model(saved["masked"]), predictor.backend.tokenizer, "")
+    assert vectors[1] == close_to(unit_length(states.mean(0, keepdims=True))[0])
 
 
 def test_embed_rejects_one_text_instead_of_a_list(saved):

@@ -29,9 +29,6 @@ from litebert.tasks.readers.tables import Table
 
 logger = logging.getLogger(__name__)
 
-TextAtPlace = tuple[str, str]
-"""A text, and the file and line that it comes from."""
-
 
 @dataclass(frozen=True)
 class EmbedResult(Result):
@@ -152,19 +149,17 @@ class VectorWriter:
         written = write_predictions(
             *(output, output_format, windows, self._embeddings), source=self.run.input, fingerprint=fingerprint
         )
-        self.embedder.warn_truncated(str(self.run.input), written.counts.get("truncated", 0), texts=written.rows)
+        self.embedder.warn(str(self.run.input), written.counts, texts=written.rows)
 
-    def _embeddings(self, examples: Sequence[TextAtPlace]) -> WindowResults:
-        texts, places = zip(*examples, strict=True)
-        vectors, truncated = self.embedder.vectors_and_truncated(texts, places=places)
-        return WindowResults([Embedding(vector) for vector in vectors], truncated=truncated)
+    def _embeddings(self, texts: Sequence[str]) -> WindowResults:
+        vectors, counts = self.embedder.vectors_and_counts(texts)
+        return WindowResults([Embedding(vector) for vector in vectors], counts)
 
 
 def texts_of(path: Path, column: str | None) -> InputFile:
     """The texts of a file."""
 
-    def texts_with_places(table: Table, columns: Columns) -> list[TextAtPlace]:
-        places = [f"{table.path}:{row.line}" for row in table.rows]
-        return list(zip(table.texts(columns.text_name), places, strict=True))
+    def texts(table: Table, columns: Columns) -> Sequence[str]:
+        return table.texts(columns.text_name)
 
-    return InputFile(path=path, read_inputs=texts_with_places, columns=Columns(text=column), saved=None)
+    return InputFile(path=path, read_inputs=texts, columns=Columns(text=column), saved=None)

@@ -1,7 +1,8 @@
 """The rows of a file whose embeddings are nearest to some queries."""
 
 import hashlib
-from collections.abc import Collection
+from collections import Counter
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from textwrap import shorten
@@ -73,10 +74,10 @@ def search(run: SearchRun) -> SearchResult:
     model = model_directory(run.model)
     settings = run.embedding if run.vectors is None else _settings_of(run, run.vectors, model)
     embedder = Predictor.load(model, precision=run.precision, threads=run.threads).embedder(settings)
+    _validate_queries(queries, embedder)
     vectors = _embedded(run, embedder) if run.vectors is None else read_vectors(run.vectors)
-    places = [place for _, place in queries]
-    query_vectors, truncated = embedder.vectors_and_truncated([text for text, _ in queries], places=places)
-    embedder.warn_truncated("queries", truncated, texts=len(queries))
+    query_vectors, counts = embedder.vectors_and_counts([text for text, _ in queries])
+    embedder.warn("queries", counts, texts=len(queries))
     hits = _nearest(run, query_vectors, vectors)
     texts = _texts_of_rows(run, {hit.index for each in hits for hit in each}, expected=len(vectors))
     found = tuple(
@@ -93,7 +94,19 @@ def _queries(run: SearchRun) -> list[tuple[str, str]]:
     """The queries with the places they come from."""
     if run.queries is None:
         return [(text, f"query {number}") for number, text in enumerate(run.query, start=1)]
-    return [example for window in texts_of(run.queries, run.text).windows() for example in window.examples]
+    return [
+        (text, f"{run.queries}:{row.line}")
+        for window in texts_of(run.queries, run.text).windows()
+        for text, row in zip(window.examples, window.rows, strict=True)
+    ]
+
+
+def _validate_queries(queries: Sequence[tuple[str, str]], embedder: Embedder) -> None:
+    """Raise DataError for a query without a token, to which every row would be equally near."""
+    tokens = embedder.tokenizer.encode_batch([text for text, _ in queries])
+    for (text, place), ids in zip(queries, tokens, strict=True):
+        if not ids:
+            raise DataError(f"{place}: {text[:60]!r} has no tokens; write a query, or remove it")
 
 
 def _settings_of(run: SearchRun, vectors: Path, model: Path) -> EmbeddingSettings:
@@ -113,14 +126,13 @@ def _settings_of(run: SearchRun, vectors: Path, model: Path) -> EmbeddingSetting
 
 
 def _embedded(run: SearchRun, embedder: Embedder) -> np.ndarray:
-    parts, truncated = [], 0
+    parts, counts = [], Counter[str]()
     for window in texts_of(run.input, run.text).windows():
-        texts, places = zip(*window.examples, strict=True)
-        vectors, longer = embedder.vectors_and_truncated(texts, places=places)
+        vectors, own = embedder.vectors_and_counts(window.examples)
         parts.append(vectors)
-        truncated += longer
+        counts += own
     embedded = np.concatenate(parts)
-    embedder.warn_truncated(str(run.input), truncated, texts=len(embedded))
+    embedder.warn(str(run.input), counts, texts=len(embedded))
     return embedded
 
 
@@ -163,7 +175,7 @@ def _texts_of_rows(run: SearchRun, rows: Collection[int], *, expected: int) -> d
     start = 0
     for window in texts_of(run.input, run.text).windows():
         numbered = enumerate(window.examples, start=start)
-        texts |= {index: text for index, (text, _) in numbered if index in rows}
+        texts |= {index: text for index, text in numbered if index in rows}
         start += len(window.rows)
     if start != expected:
         raise DataError(f"{run.input}: has {start} rows, but {run.vectors} has {expected} vectors; embed it again")

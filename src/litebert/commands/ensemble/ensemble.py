@@ -26,6 +26,7 @@ from litebert.errors import ConfigError
 from litebert.files import write_text
 from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
 from litebert.tasks.benchmarks.benchmarks import benchmark_task
+from litebert.tasks.encoded import warn_empty
 from litebert.tasks.labelled_data import Task
 from litebert.tasks.metrics.bootstrap_difference import BootstrapDifference, bootstrap_differences
 from litebert.tasks.metrics.evaluation import Evaluation
@@ -186,6 +187,7 @@ def _streamed(run: EnsembleRun, members: Sequence[Member], source: InputFile) ->
     if truncated := written.counts.get("truncated", 0):
         details = (source.path, truncated, written.rows)
         logger.warning("%s: at least %d of %d rows are longer than a member reads, and were truncated", *details)
+    warn_empty(source.path, written.counts.get("empty", 0), rows=written.rows)
     paths = tuple(member.path for member in members)
     return EnsembleResult(members=paths, given=len(members), examples=written.rows, score=None, output=run.out)
 

@@ -1,6 +1,7 @@
 """Several fine-tuned models for one task, such as the members of an ensemble, and their predictions."""
 
 import logging
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,6 +15,7 @@ from litebert.inference.pipeline import Pipeline, average_predictions, with_labe
 from litebert.model.io.hub import model_directory
 from litebert.model.io.model_spec import CONFIG, ModelSpec, read_model_spec
 from litebert.settings import InferencePrecision
+from litebert.tasks.encoded import warn_empty
 from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.labelled_data import LabelledData, Task
 from litebert.tasks.metrics.metrics import OF_SECOND_LABEL
@@ -68,6 +70,8 @@ class Predicted:
     """Of each example, as the member reads it."""
     num_truncated: int
     """Examples that are longer than the member reads."""
+    num_empty: int
+    """Examples without a token; their predictions are those of the special tokens alone."""
 
     @classmethod
     def by(cls, pipeline: Pipeline, examples: Sequence[Any], labels: Sequence[str]) -> "Predicted":
@@ -80,6 +84,7 @@ class Predicted:
             settings=pipeline.settings,
             lengths=encoded.example_lengths,
             num_truncated=encoded.num_truncated,
+            num_empty=encoded.num_empty,
         )
 
     def score(self, task: Task, data: LabelledData) -> Scored:
@@ -135,6 +140,7 @@ def predict_members(
     ]
     if truncating:
         logger.warning("longer than the max_length of the fine-tuning, truncated: %s", ", ".join(truncating))
+    warn_empty("examples", max(each.num_empty for each in predicted), rows=len(examples))
     return predicted
 
 
@@ -147,7 +153,9 @@ def averaged(members: Sequence[Predicted]) -> Predicted:
 
 
 def ensemble_results(pipelines: Sequence[Pipeline], examples: Sequence[Any]) -> WindowResults:
-    """The averaged predictions of several pipelines, and the largest number of examples that one of them truncates."""
+    """The averaged predictions of several pipelines, with the largest counts of truncated and of empty examples."""
     members = [Predicted.by(each, examples, pipelines[0].labels) for each in pipelines]
-    truncated = max(member.num_truncated for member in members)
-    return WindowResults(averaged(members).results(examples), truncated=truncated)
+    counts = Counter(
+        truncated=max(member.num_truncated for member in members), empty=max(member.num_empty for member in members)
+    )
+    return WindowResults(averaged(members).results(examples), +counts)

@@ -26,6 +26,7 @@ from litebert.settings import validate_not_given
 from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
 from litebert.tasks.benchmarks.benchmarks import benchmark_task
 from litebert.tasks.benchmarks.candidate_ranking import predict_ranked
+from litebert.tasks.encoded import warn_empty
 from litebert.tasks.labelled_data import LabelledData
 from litebert.tasks.masked_text import DEFAULT_TOP_K
 from litebert.tasks.read_labelled import types_with_format
@@ -50,7 +51,7 @@ class PredictResult(Result):
     """Name of the task type, or `fill_mask`."""
     predictions: int
     counts: dict[str, int] = field(default_factory=dict)
-    """Sums over all predictions: words and entities, unanswered questions, truncated rows."""
+    """Sums over all predictions: words and entities, unanswered questions, truncated and empty rows."""
     threshold: NoAnswerThreshold | None = None
     """When a question has no answer; null for models that always answer."""
     accuracy: float | None = None
@@ -150,11 +151,12 @@ def _predict_file(run: PredictRun, predictor: Predictor) -> PredictResult:
         raise ConfigError(f"model: {run.model} has no head for predictions; `litebert embed` writes its embeddings")
     written = source.predict_into(
         run.output,
-        lambda examples: _results(predictor, examples, run.input, run.top_k or DEFAULT_TOP_K),
+        lambda examples: _results(predictor, examples, run.top_k or DEFAULT_TOP_K),
         models=[model],
         settings=_settings(run.model_copy(update={"precision": predictor.precision})),
+        validate=lambda examples: _validate_masks(predictor, examples, run.input),
     )
-    _warn_truncated(run, predictor, written.counts, rows=written.rows)
+    _warn(run, predictor, written.counts, rows=written.rows)
     return PredictResult(run.output, predictor.task, written.rows, written.counts, predictor.threshold)
 
 
@@ -180,7 +182,7 @@ def _predict_benchmark(run: PredictRun, split: BenchmarkSplit) -> PredictResult:
         predicted = _task_results(predictor.backend, data.examples)
     write_text(run.output, submission_text(split.task, data, predicted.results))
     accuracy, rows, counts = correct_share(data, predicted.results), len(predicted.results), dict(predicted.counts)
-    _warn_truncated(run, predictor, counts, rows=rows)
+    _warn(run, predictor, counts, rows=rows)
     return PredictResult(run.output, predictor.task, rows, counts, accuracy=accuracy)
 
 
@@ -189,26 +191,31 @@ def _ranked(run: PredictRun, split: BenchmarkSplit, pipeline: Pipeline, data: La
     return pipeline.decode(ranked, data.examples)
 
 
-def _results(predictor: Predictor, examples: Sequence[Any], path: Path, top_k: int) -> WindowResults:
+def _results(predictor: Predictor, examples: Sequence[Any], top_k: int) -> WindowResults:
     if isinstance(predictor.backend, Pipeline):
         return _task_results(predictor.backend, examples)
     assert isinstance(predictor.backend, FillMask)
-    results: list[Any] = []
+    return WindowResults(predictor.backend.results([text for text, _ in examples], top_k=top_k))
+
+
+def _validate_masks(predictor: Predictor, examples: Sequence[Any], path: Path) -> None:
+    """Raise DataError for a text whose masks a masked language model cannot fill in; fine-tuned models take any."""
+    if not isinstance(predictor.backend, FillMask):
+        return
     for text, line in examples:
         try:
-            results += predictor.backend.results([text], top_k=top_k)
+            predictor.backend.encode(text)
         except DataError as error:
             raise DataError(
                 f"{path}:{line}: {error}. The model is pretrained, not fine-tuned: {PRETRAINED_USES}"
             ) from None
-    return WindowResults(results)
 
 
 def _task_results(pipeline: Pipeline, examples: Sequence[Any]) -> WindowResults:
-    results, truncated = pipeline.results_and_truncated(examples)
-    return WindowResults(results, truncated=truncated)
+    return WindowResults(*pipeline.results_and_counts(examples))
 
 
-def _warn_truncated(run: PredictRun, predictor: Predictor, counts: dict[str, int], *, rows: int) -> None:
+def _warn(run: PredictRun, predictor: Predictor, counts: dict[str, int], *, rows: int) -> None:
     if isinstance(predictor.backend, Pipeline):
         warn_truncated(run.input, counts.get("truncated", 0), rows=rows, settings=predictor.backend.settings)
+        warn_empty(run.input, counts.get("empty", 0), rows=rows)

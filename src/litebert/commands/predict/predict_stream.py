@@ -11,7 +11,7 @@ import signal
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final, Self
@@ -52,13 +52,13 @@ class WindowResults:
     """What is predicted for a window."""
 
     results: Sequence[Result]
-    truncated: int = 0
-    """Rows of which the model reads a part only."""
+    text_counts: Mapping[str, int] = field(default_factory=dict)
+    """How many rows are truncated or empty (`Encoded.text_counts`)."""
 
     @property
     def counts(self) -> Counter[str]:
-        """The summed `Result.counts`, and `truncated` unless it is 0."""
-        counts = Counter(truncated=self.truncated) if self.truncated else Counter[str]()
+        """The summed `Result.counts`, and `text_counts`."""
+        counts = Counter(self.text_counts)
         for result in self.results:
             counts.update(result.counts)
         return counts
@@ -224,9 +224,16 @@ class InputFile:
         *,
         models: Sequence[Path],
         settings: Mapping[str, Any],
+        validate: Callable[[Sequence[Any]], None] = lambda examples: None,
     ) -> Written:
-        """Write the predictions for the whole file; they depend on the content of `models` and on `settings`."""
+        """Write the predictions for the whole file; they depend on the content of `models` and on `settings`.
+
+        The file is read once before the first prediction, so that a row that is invalid, or for which `validate`
+        raises DataError, does not end the command after hours.
+        """
         if self.write_directory is None:
+            for window in self.windows():
+                validate(window.examples)
             fingerprint = fingerprint_of([self.path], models, {**settings, "output": output.name})
             return write_predictions(
                 *(output, self.output_format(output), self.windows, predict), source=self.path, fingerprint=fingerprint

@@ -1,14 +1,15 @@
 """Texts to vectors with the encoder of any model."""
 
 import logging
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Self
 
 import numpy as np
 from torch import nn
 
-from litebert.errors import ConfigError, DataError
+from litebert.errors import ConfigError
 from litebert.inference.embeddings.embedding_settings import DEFAULT_EMBEDDING, EmbeddingSettings
 from litebert.inference.pipeline import model_outputs
 from litebert.inference.prediction_methods import unit_length
@@ -16,7 +17,7 @@ from litebert.model.config import Pooling
 from litebert.model.model_inputs import ModelInputs
 from litebert.model.models import POOLERS
 from litebert.settings import InferencePrecision
-from litebert.tasks.encoded import Encoded, build_feature
+from litebert.tasks.encoded import Encoded, build_feature, warn_empty
 from litebert.tokenization.tokenizer import Tokenizer
 
 logger = logging.getLogger(__name__)
@@ -64,46 +65,42 @@ class Embedder:
             precision=precision,
         )
 
-    def embed(self, texts: Sequence[str], *, places: Sequence[str] | None = None) -> np.ndarray:
-        """Float32 [N, dimensions]: the vector of each text.
-
-        `places` say where each text comes from, for the DataError if it has no token; None: text 1, text 2, …
-        """
-        vectors, _ = self.vectors_and_truncated(texts, places=places)
+    def embed(self, texts: Sequence[str]) -> np.ndarray:
+        """Float32 [N, dimensions]: the vector of each text; warns of empty texts."""
+        vectors, counts = self.vectors_and_counts(texts)
+        warn_empty("texts", counts["empty"], rows=len(texts))
         return vectors
 
-    def vectors_and_truncated(
-        self, texts: Sequence[str], *, places: Sequence[str] | None = None
-    ) -> tuple[np.ndarray, int]:
-        """The vectors of `embed`, and how many texts are longer than `max_length`."""
-        places = places or [f"text {number}" for number in range(1, len(texts) + 1)]
+    def vectors_and_counts(self, texts: Sequence[str]) -> tuple[np.ndarray, Counter[str]]:
+        """The vectors of `embed`, and how many texts are truncated or empty (`Encoded.text_counts`).
+
+        The vector of an empty text is that of the special tokens alone.
+        """
         vectors = np.empty((len(texts), self.dimensions), np.float32)
-        truncated = 0
+        counts = Counter[str]()
         for start in range(0, len(texts), TEXTS_PER_PART):
             part = slice(start, start + TEXTS_PER_PART)
-            encoded = self._encode(texts[part], places[part])
+            encoded = self._encode(texts[part])
             vectors[part] = self._embed(encoded)
-            truncated += encoded.num_truncated
-        return vectors, truncated
+            counts += encoded.text_counts
+        return vectors, counts
 
-    def warn_truncated(self, place: str, truncated: int, *, texts: int) -> None:
-        """Warn if some of the `texts` of a place, a file or an argument, are longer than this embedder reads."""
-        if truncated:
+    def warn(self, place: str, counts: Mapping[str, int], *, texts: int) -> None:
+        """Warn of those of the `texts` of a place, a file or an argument, that are truncated or empty."""
+        if truncated := counts.get("truncated", 0):
             details = (place, truncated, texts, self.max_length)
             logger.warning("%s: %d of %d texts are longer than %d tokens, max_length, and were truncated", *details)
+        warn_empty(place, counts.get("empty", 0), rows=texts)
 
     def _embed(self, encoded: Encoded) -> np.ndarray:
         states = model_outputs(self.model, encoded, self._forward, precision=self.precision)
         vectors = np.stack(states)[:, : self.dimensions]
         return unit_length(vectors) if self.normalize else vectors
 
-    def _encode(self, texts: Sequence[str], places: Sequence[str]) -> Encoded:
+    def _encode(self, texts: Sequence[str]) -> Encoded:
         """`[CLS] text [SEP]` of each text, truncated."""
-        features = []
-        for text, place, ids in zip(texts, places, self.tokenizer.encode_batch(list(texts)), strict=True):
-            if not ids:
-                raise DataError(f"{place}: {text[:60]!r} has no tokens; remove it")
-            features.append(build_feature(ids, None, self.tokenizer, max_length=self.max_length))
+        ids = self.tokenizer.encode_batch(list(texts))
+        features = [build_feature(each, None, self.tokenizer, max_length=self.max_length) for each in ids]
         return Encoded(features, [None] * len(features), self.tokenizer.pad_id)
 
     def _forward(self, model: Any, inputs: ModelInputs) -> Sequence[np.ndarray]:

@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from litebert.model.models import ForMaskedLM
+from litebert.tasks.encoded import NoTokensError
 from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.types.pronoun_resolution.candidate_scores import (
     MARGIN,
@@ -84,6 +85,13 @@ def test_correct_examples_are_positive_ones_that_no_other_candidate_beats(model,
         own, *others = scores_by_example(model, encoded.inputs(np.array([0])))[0]
         expected = int(own >= max(others)) + 1  # the third example has no other candidate
         assert int(margin_losses(model, encoded.batch(np.arange(3)), None).correct["label"]) == expected
+
+
+def test_candidate_without_a_token_is_refused(tiny_tokenizer):
+    blank = PronounExample(text=TEXT, pronoun=(26, 28), candidate="\u200b", others=("the music",))
+    with pytest.raises(NoTokensError, match=r"text 2: '\\u200b' has no tokens") as raised:
+        encode_candidates([EXAMPLES[0], blank], tiny_tokenizer, InputSettings(max_length=64))
+    assert raised.value.index == 1
 
 
 def test_long_text_keeps_the_tokens_around_the_pronoun(tiny_tokenizer, model):

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from litebert.loss_sums import LossSums
 from litebert.model.losses import NO_LABEL
-from litebert.tasks.encoded import Encoded, Feature, LabelledBatch, pad
+from litebert.tasks.encoded import Encoded, Feature, LabelledBatch, NoTokensError, pad
 from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.masked_text import without_added_space
 from litebert.tasks.types.pronoun_resolution.pronoun_examples import PronounExample, Span
@@ -84,14 +84,17 @@ def encode_candidates(
 ) -> EncodedCandidates:
     """`[CLS] text [SEP]` for the candidate of each example and for each other one, in the place of the pronoun.
 
-    A text that is too long keeps the tokens around the pronoun.
+    A text that is too long keeps the tokens around the pronoun. Raises NoTokensError for a candidate without a token.
     """
     features, spans = [], []
-    for each in examples:
+    for index, each in enumerate(examples):
         start, end = each.pronoun
         before, after = tokenizer.encode_batch([each.text[:start].rstrip(), each.text[end:]])
         after = without_added_space(each.text[end:], after, tokenizer)
-        phrases = [ids for ids in tokenizer.encode_batch([each.candidate, *each.others]) if ids]
+        candidate, *others = tokenizer.encode_batch([each.candidate, *each.others])
+        if not candidate:
+            raise NoTokensError(index, each.candidate)
+        phrases = [candidate, *(ids for ids in others if ids)]
         pairs = [_sequence(before, ids, after, tokenizer, settings.max_length) for ids in phrases]
         features.append(tuple(feature for feature, _ in pairs))
         spans.append(tuple(span for _, span in pairs))
