@@ -129,6 +129,21 @@ def test_embed_killed_by_a_signal_resumes_to_the_same_bytes(model, table, tmp_pa
     )
 
 
+@pytest.mark.parametrize("is_pattern", [False, True])
+def test_embed_with_another_measured_precision_begins_again(model, table, tmp_path, monkeypatch, is_pattern):
+    source = str(table).replace("in.", "i?.") if is_pattern else table
+    output = tmp_path / "out" / "in.npy"
+    vectors = {}
+    for precision in ("fp32", "bf16"):
+        measured = lambda asked, model, found=precision: found if asked == "auto" else asked  # noqa: E731
+        monkeypatch.setattr("litebert.inference.predictor.resolve_precision", measured)
+        run_embed(model, source, output.parent if is_pattern else output, precision="auto")
+        vectors[precision] = np.load(output)
+        run_embed(model, table, tmp_path / f"{precision}.npy", precision=precision)
+        assert np.array_equal(vectors[precision], np.load(tmp_path / f"{precision}.npy"))
+    assert not np.array_equal(vectors["fp32"], vectors["bf16"])
+
+
 def test_embed_of_unchanged_input_keeps_a_complete_file(model, table, tmp_path, caplog):
     output = tmp_path / "v.npy"
     run_embed(model, table, output)

@@ -8,7 +8,10 @@ import pytest
 from litebert.commands.evaluate.evaluate_labelled import evaluate_benchmark, evaluate_labelled
 from litebert.commands.finetune.finetune import finetune
 from litebert.commands.finetune.finetune_settings import FinetuneRun
+from litebert.commands.predict import predict_stream
+from litebert.commands.predict.predict_stream import Written
 from litebert.errors import ConfigError, DataError
+from litebert.inference import pipeline
 from litebert.model.config import ModelConfig
 from litebert.model.io.model_directory import save_model
 from litebert.model.models import (
@@ -263,6 +266,21 @@ def test_ensemble_predicts_an_empty_text_as_predict_does(tiny_tokenizer, tmp_pat
             for name in ("found", "expected")
         )
         assert found == pytest.approx(expected, abs=tolerance())
+
+
+def test_ensemble_with_another_measured_precision_begins_again(tiny_tokenizer, tmp_path, monkeypatch):
+    member = save_member("opinions.csv", tiny_tokenizer, tmp_path / "member", 0)
+    (tmp_path / "rows.csv").write_text("text\na\nthe film\n")
+    fingerprints = []
+    monkeypatch.setattr(
+        predict_stream,
+        "write_predictions",
+        lambda *arguments, fingerprint, **_: fingerprints.append(fingerprint) or Written(2, {}),
+    )
+    for measured in ("fp32", "bf16", "fp32"):
+        monkeypatch.setattr(pipeline, "resolve_precision", lambda asked, model, found=measured: found)
+        run_ensemble([member], data=tmp_path / "rows.csv", out=tmp_path / "out.csv", precision="auto")
+    assert fingerprints[0] == fingerprints[2] != fingerprints[1]
 
 
 def test_ensemble_members_may_be_runs_and_checkpoints(tiny_tokenizer, tmp_path):

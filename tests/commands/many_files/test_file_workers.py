@@ -11,6 +11,7 @@ from litebert.commands.embed.embed import embed
 from litebert.commands.embed.embed_settings import EmbedRun
 from litebert.commands.many_files import file_workers
 from litebert.commands.many_files.file_workers import FileWorkers, is_pattern
+from litebert.commands.predict import predict as predict_module
 from litebert.commands.predict.predict import predict
 from litebert.commands.predict.predict_settings import PredictRun
 from litebert.errors import ConfigError, DataError
@@ -129,6 +130,26 @@ def test_many_files_continue_after_an_error_and_repeat_only_what_has_changed(cla
         "deep/d.csv: is complete",
     ]
     assert len(result.results) == 4
+
+
+def test_rows_that_are_added_during_the_work_are_predicted_by_the_next_command(
+    classifier, pattern, tmp_path, monkeypatch
+):
+    source, out, work = tmp_path / "in" / "a.csv", tmp_path / "out", predict_module._predict_file
+
+    def work_while_the_file_grows(run, predictor):
+        result = work(run, predictor)
+        if run.input == source:
+            with source.open("a") as file:
+                file.write("music\n")
+        return result
+
+    with monkeypatch.context() as patch:
+        patch.setattr(predict_module, "_predict_file", work_while_the_file_grows)
+        predict_files(classifier, pattern, out)
+    assert len((out / "a.csv").read_text().splitlines()) == 1 + SIZES["a.csv"]
+    predict_files(classifier, pattern, out)
+    assert len((out / "a.csv").read_text().splitlines()) == 2 + SIZES["a.csv"]
 
 
 def test_many_files_do_not_trust_a_damaged_marker(classifier, pattern, tmp_path, one_worker):

@@ -16,7 +16,14 @@ from litebert.commands.embed.vector_files import (
     write_parquet,
 )
 from litebert.commands.fingerprint import fingerprint_of
-from litebert.commands.many_files.file_workers import FileJob, FilesWritten, file_tasks, is_pattern, write_files
+from litebert.commands.many_files.file_workers import (
+    FileJob,
+    FilesWritten,
+    file_tasks,
+    is_pattern,
+    with_measured_precision,
+    write_files,
+)
 from litebert.commands.predict.predict_stream import InputFile, WindowResults, write_predictions
 from litebert.commands.result import Result
 from litebert.files import sha256
@@ -61,6 +68,7 @@ def _embed_files(run: EmbedRun) -> FilesWritten:
     validate_suffix(tasks[0].output, VECTOR_SUFFIXES)
     for task in tasks:
         validate_not_input(task.output, task.source)
+    run = with_measured_precision(run, _load)
     job = FileJob(run=run, load=_load, work=_embed_file, digest=fingerprint)
     return write_files(tasks, job, run.output, run.files)
 
@@ -70,6 +78,7 @@ def _load(run: EmbedRun) -> Predictor:
 
 
 def _embed_file(run: EmbedRun, predictor: Predictor) -> EmbedResult:
+    run = run.model_copy(update={"precision": predictor.precision})  # never `auto`, whose vectors may be others
     writer = VectorWriter(run, predictor.embedder(run.embedding), _number_of_rows(run), vector_spec(run))
     writer.write()
     logger.info("%s: %d embeddings written", run.output, writer.rows)

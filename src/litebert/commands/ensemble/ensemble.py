@@ -182,7 +182,7 @@ def _streamed(run: EnsembleRun, members: Sequence[Member], source: InputFile) ->
         run.out,
         lambda examples: ensemble_results(pipelines, examples),
         models=[member.directory for member in members],
-        settings=run.model_dump(exclude={"members"}),
+        settings={**run.model_dump(exclude={"members"}), "precision": [each.precision for each in pipelines]},
     )
     if truncated := written.counts.get("truncated", 0):
         details = (source.path, truncated, written.rows)

@@ -15,7 +15,14 @@ from litebert.commands.evaluate.evaluate_labelled import (
 from litebert.commands.evaluate.evaluate_pretrained import evaluate_pretraining, evaluate_suite
 from litebert.commands.evaluate.evaluate_settings import EvaluateRun
 from litebert.commands.fingerprint import fingerprint_of
-from litebert.commands.many_files.file_workers import FileJob, FilesWritten, file_tasks, is_pattern, write_files
+from litebert.commands.many_files.file_workers import (
+    FileJob,
+    FilesWritten,
+    file_tasks,
+    is_pattern,
+    with_measured_precision,
+    write_files,
+)
 from litebert.files import write_json
 from litebert.inference.pipeline import Pipeline
 from litebert.model.io.hub import model_directory
@@ -36,6 +43,7 @@ def evaluate(run: EvaluateRun) -> tuple[dict[str, Any], str]:
     if run.corpus is not None:
         scores = evaluate_pretraining(run, model, run.corpus)
         return scores.to_dict(), scores.to_report()
+    run = with_measured_precision(run, _load)
     if run.data is not None and is_pattern(run.data):
         written = evaluate_files(run)
         return written.to_dict(), "\n".join([written.to_text(), *map(_line, written.results.items())])

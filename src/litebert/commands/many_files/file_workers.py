@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import takewhile
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, TypeVar
 
 from pydantic import Field, model_validator
 
@@ -23,6 +23,8 @@ from litebert.machine import validate_processes
 from litebert.parallel_map import run_in_order
 from litebert.settings import Settings, with_overrides
 
+R = TypeVar("R", bound=Any)
+"""Settings of a command, with `precision`."""
 logger = logging.getLogger(__name__)
 
 THREADS_OF_A_WORKER = 1
@@ -111,6 +113,14 @@ def is_pattern(path: Path) -> bool:
     return glob.has_magic(str(path)) and not path.exists()
 
 
+def with_measured_precision(run: R, load: Callable[[R], Any]) -> R:
+    """`run`; where its precision is `auto`, with that of the model that `load` loads.
+
+    It is measured once, so that all workers compute in one precision; outputs in another one are made again.
+    """
+    return run.model_copy(update={"precision": load(run).precision}) if run.precision == "auto" else run
+
+
 def validate_one_file(given: FileWorkers) -> None:
     """Raise ConfigError for settings that a single file has no use for."""
     used = given.to_dict()
@@ -181,8 +191,9 @@ def _work(job: FileJob, share: Sequence[FileTask]) -> None:
             continue
         work = work or job.start()
         task.marker.unlink(missing_ok=True)
+        fingerprint = job.digest(job.run_of(task))  # before the work, during which the file may change
         result = work(task)
-        write_json(task.marker, {"fingerprint": job.digest(job.run_of(task)), "result": result})
+        write_json(task.marker, {"fingerprint": fingerprint, "result": result})
         logger.info("%s: written", task.output)
 
 

@@ -6,7 +6,14 @@ from pathlib import Path
 from typing import Any, Final
 
 from litebert.commands.fingerprint import fingerprint_of
-from litebert.commands.many_files.file_workers import FileJob, FilesWritten, file_tasks, is_pattern, write_files
+from litebert.commands.many_files.file_workers import (
+    FileJob,
+    FilesWritten,
+    file_tasks,
+    is_pattern,
+    with_measured_precision,
+    write_files,
+)
 from litebert.commands.predict.benchmark_predictions import (
     correct_share,
     submission_text,
@@ -89,8 +96,7 @@ def _predict_files(run: PredictRun) -> FilesWritten:
     tasks = file_tasks(run.input, run.output, lambda path: _output_name(path, run.files.output_suffix))
     for task in tasks:
         _texts_of(run.model_copy(update={"input": task.source})).validate_output(task.output)
-    # Measured once, so that all workers compute in one precision; outputs in another one are made again.
-    run = run.model_copy(update={"precision": _load(run).precision}) if run.precision == "auto" else run
+    run = with_measured_precision(run, _load)
     job = FileJob(run=run, load=_load, work=_predict_file, digest=_digest)
     return write_files(tasks, job, run.output, run.files)
 
