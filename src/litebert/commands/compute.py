@@ -1,15 +1,17 @@
 """Settings that pretraining and fine-tuning share: the cost of a step, which changes no result, and the model card."""
 
 import logging
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast, get_args
 
 from pydantic import Field
 
-from litebert.files import RUN_SETTINGS
+from litebert.errors import CheckpointError
+from litebert.files import RUN_SETTINGS, read_json_object, write_json
 from litebert.machine import has_bf16_instructions
 from litebert.precision import gpu_computes_bf16
-from litebert.settings import InferencePrecision, Settings, read_yaml
+from litebert.settings import InferencePrecision, Settings, TrainingPrecision, read_yaml
 
 if TYPE_CHECKING:
     import torch
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 
 R = TypeVar("R", bound=Any)
 """Settings of a run, with `train`."""
+PRECISION: Final = "precision.json"
+"""File in the directory of several runs: the precision of those whose settings leave it to be measured."""
 logger = logging.getLogger(__name__)
 
 
@@ -54,6 +58,52 @@ def with_measured_precision(run: R, config: "ModelConfig", world: "DistributedCo
     if run.train.precision != "auto":
         return run
     return _with_precision(run, world.on_rank_zero(lambda: _fastest_precision(config, world.device)))
+
+
+def with_one_precision(runs: Sequence[tuple[R, Path]], out: Path, config_of: Callable[[R], "ModelConfig"]) -> list[R]:
+    """`runs`, given with their directories; those with precision `auto` have the one that is kept in `out`.
+
+    A run that has started keeps its own. What is kept is measured for the `config_of` the first run.
+    """
+    from litebert.training.distributed.context import distributed_context
+
+    undecided = [(run, directory) for run, directory in runs if run.train.precision == "auto"]
+    if not undecided:
+        return [run for run, _ in runs]
+    first, directories = undecided[0][0], [directory for _, directory in undecided]
+    with distributed_context(first.train) as world:
+        kept = world.on_rank_zero(
+            lambda: kept_precision(out, directories, lambda: _fastest_precision(config_of(first), world.device))
+        )
+        saved = [with_saved_precision(run, directory, world) for run, directory in runs]
+    found = [_with_precision(run, kept) if run.train.precision == "auto" else run for run in saved]
+    used = {now.train.precision for now, (run, _) in zip(found, runs, strict=True) if run.train.precision == "auto"}
+    if len(used) > 1:
+        logger.warning(
+            "%s: its runs have the precisions %s, which each of them measured; for one precision, choose a new "
+            "directory",
+            *(out, ", ".join(sorted(used))),
+        )
+    return found
+
+
+def kept_precision(out: Path, directories: Iterable[Path], measure: Callable[[], str]) -> TrainingPrecision:
+    """The precision in `out/precision.json`, for all runs in `out` whose settings leave it to be measured.
+
+    Measurements on a busy machine differ, so runs that measured it one by one, at the same time or after a stop, would
+    mix precisions in one table. If the file is missing, it is written: with the precision of the first of the run
+    `directories` where a run has started, or, if none has, with what `measure` returns.
+    """
+    file = out / PRECISION
+    if not file.exists():
+        started = (read_yaml(each / RUN_SETTINGS) for each in directories if (each / RUN_SETTINGS).exists())
+        named = (settings.get("train", {}).get("precision", "auto") for settings in started)
+        write_json(file, {"precision": next((each for each in named if each != "auto"), None) or measure()})
+    precision: Any = read_json_object(file, if_missing="run the command again").get("precision")
+    if precision == "auto" or precision not in get_args(TrainingPrecision):
+        raise CheckpointError(f"{file}: has no precision; remove it, and the same command writes it anew")
+    logger.info("train.precision: %s for all runs that leave it open (%s)", precision, file)
+    return precision
 
 
 def _fastest_precision(config: "ModelConfig", device: "torch.device") -> InferencePrecision:

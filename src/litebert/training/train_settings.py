@@ -108,7 +108,7 @@ class TrainSettings(Settings):
     """Gradients are clipped to this global norm; null does not clip."""
     precision: TrainingPrecision = "auto"
     """Arithmetic of the forward and backward; the weights themselves stay in fp32. `auto` is measured by `pretrain` and
-    `finetune` when a run begins."""
+    `finetune` when a run begins, by commands with several runs once for all of them."""
     evaluate_every: Duration | None = None
     """Interval of evaluation; null evaluates once, at the end."""
     checkpoint_every: Duration = Duration.parse("1000 steps")

@@ -9,12 +9,13 @@ import torch
 from safetensors.torch import load_file
 
 from litebert.cli.main import main
+from litebert.commands.compare.compare import difference_between
 from litebert.commands.finetune.finetune_settings import load_finetune_config
 from litebert.commands.finetune_tasks.finetune_tasks import finetune_tasks
 from litebert.commands.finetune_tasks.finetune_tasks_settings import FinetuneTasksRun
 from litebert.commands.recipes import recipe_names
 from litebert.errors import CheckpointError, ConfigError, DataError, LitebertError, MissingExtraError
-from litebert.settings import changed_names, flatten, is_permitted
+from litebert.settings import changed_names, flatten, is_permitted, read_yaml
 from litebert.training.checkpointing.checkpoint import locked_directory
 from support.data.benchmark_files import write_cola, write_mnli
 from support.data.question_builders import QUESTIONS, squad_json, write_squad
@@ -168,6 +169,48 @@ def test_intermediate_run_at_several_jobs_has_a_process_of_its_own(inputs, tmp_p
     taken.write_text("not a directory")
     with pytest.raises(LitebertError, match=r"1 runs failed: intermediate/mnli-.*The first: "):
         finetune_tasks(run_of(inputs, tmp_path / "bad"), jobs=2)
+
+
+def saved_precisions(out):
+    files = sorted(out.rglob("seed=*/settings.yaml"))
+    return [read_yaml(file)["train"]["precision"] for file in files]
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_runs_that_leave_their_precision_open_have_the_same_one(inputs, tmp_path, monkeypatch, jobs):
+    """With several jobs each process would measure it while others keep the processor busy."""
+    found = iter(("bf16", "fp32", "fp32", "fp32"))
+    monkeypatch.setattr("litebert.commands.compute._fastest_precision", lambda config, device: next(found))
+    open_ = tuple(word for word in SHORT if "precision" not in word)
+    run = run_of(
+        inputs, tmp_path / "out", intermediate=None, intermediate_settings=(), settings=open_, random_weights=True
+    )
+    finetune_tasks(run, jobs=jobs)
+    assert saved_precisions(run.out) == ["bf16", "bf16"]
+    assert json.loads((run.out / "precision.json").read_text()) == {"precision": "bf16"}
+    compared = []
+    monkeypatch.setattr(
+        "litebert.commands.finetune_tasks.finetune_tasks.difference_between",
+        lambda *arguments, precision: compared.append(precision) or difference_between(*arguments, precision=precision),
+    )
+    for file in (run.out / "compared").rglob("difference-*.json"):
+        file.unlink()
+    finetune_tasks(run.replace(seeds=2), jobs=jobs)
+    assert saved_precisions(run.out) == ["bf16"] * 4
+    assert compared == ["bf16"]
+
+
+def test_runs_that_have_started_keep_their_precision(inputs, tmp_path, monkeypatch, caplog):
+    monkeypatch.setattr("litebert.commands.compute._fastest_precision", lambda config, device: "fp32")
+    open_ = tuple(word for word in SHORT if "precision" not in word)
+    run = run_of(inputs, tmp_path / "out", intermediate_settings=open_, settings=open_, seeds=2)
+    first = finetune_tasks(run)
+    (run.out / "precision.json").write_text('{"precision": "bf16"}')
+    assert finetune_tasks(run).to_dict() == first.to_dict()  # nothing is refused
+    assert "its runs have the precisions" not in caplog.text
+    finetune_tasks(run.replace(seeds=3))
+    assert saved_precisions(run.out) == ["fp32", "fp32", "bf16"]
+    assert "its runs have the precisions bf16, fp32, which each of them measured" in caplog.text
 
 
 def test_failed_run_is_named_and_the_other_tasks_have_their_result(inputs, tmp_path):

@@ -9,6 +9,7 @@ import pytest
 from litebert.cli.main import main
 from litebert.commands.sweep.sweep import sweep
 from litebert.errors import CheckpointError, ConfigError, DivergedError, StoppedBySignalError
+from litebert.settings import read_yaml
 from litebert.tasks.types.classification.classification import CLASSIFICATION
 from litebert.training.checkpointing.checkpoint import locked_directory
 from support.runs.callbacks import HookRecorder
@@ -24,6 +25,22 @@ def test_sweep_trains_and_summarises_several_seeds(planned, tmp_path):
     assert "development examples, so its score there is too optimistic" in result.to_text()
     assert json.loads((tmp_path / "out" / "sweep.json").read_text())["best_trial"] == result.best_trial
     assert "| (all seeds) | 3 |" in (tmp_path / "out" / "table.md").read_text()
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_trials_that_leave_their_precision_open_have_the_same_one(planned, tmp_path, monkeypatch, jobs):
+    found = iter(("bf16", "fp32", "fp32", "fp32", "fp32"))
+    monkeypatch.setattr("litebert.commands.compute._fastest_precision", lambda config, device: next(found))
+    out = tmp_path / "out"
+    sweep(planned({"seed": [0, 1]}, precision="auto"), out, jobs=jobs)
+    sweep(planned({"seed": [0, 1, 2]}, precision="auto"), out, jobs=jobs)
+    precisions = {
+        each.name: read_yaml(each / "settings.yaml")["train"]["precision"] for each in (out / "runs").iterdir()
+    }
+    assert precisions == {f"seed={seed}": "bf16" for seed in range(3)}
+    assert read_yaml(out / "best.yaml")["train"]["precision"] == "bf16"
+    sweep(planned({"train.precision": ["auto", "fp32"], "seed": [0]}), tmp_path / "grid")
+    assert json.loads((tmp_path / "grid" / "precision.json").read_text()) == {"precision": "fp32"}
 
 
 def test_best_trial_is_a_recipe_that_trains_the_same_model_again(planned, tmp_path, monkeypatch, capsys):

@@ -152,6 +152,11 @@ def load_start(run: FinetuneRun, task: Task) -> tuple[Tokenizer, nn.Module]:
     return tokenizer, model
 
 
+def start_config(run: FinetuneRun) -> ModelConfig:
+    """The architecture of the model that a run starts from."""
+    return _config_of(run, _source(run))
+
+
 def output_names(task: Task) -> tuple[str, ...]:
     """Names of the model's outputs: the labels, or the column of the score; none for models without classes."""
     is_labelled = get_task_type(task.task_type).model in LABELLED
@@ -205,6 +210,10 @@ def _source(run: FinetuneRun) -> Path | None:
     return None
 
 
+def _config_of(run: FinetuneRun, source: Path | None) -> ModelConfig:
+    return read_model_spec(source).config if source else preset(run.model)
+
+
 def _validate_head(source: Path, spec: ModelSpec, task: Task) -> None:
     model, names = get_task_type(task.task_type).model, output_names(task)
     # The output of a regression is named by the column of its scores, which may have another name here.
@@ -216,8 +225,7 @@ def _validate_head(source: Path, spec: ModelSpec, task: Task) -> None:
 
 def _random_model(run: FinetuneRun, source: Path | None, task: Task, tokenizer: Tokenizer) -> nn.Module:
     logger.warning("%s: all weights are initialized randomly (from_scratch)", run.model)
-    config = read_model_spec(source).config if source else preset(run.model)
-    config = config.replace(vocab_size=tokenizer.vocab_size, **_config_changes(run))
+    config = _config_of(run, source).replace(vocab_size=tokenizer.vocab_size, **_config_changes(run))
     _validate_sizes(run, config, tokenizer)
     spec = ModelSpec(model=get_task_type(task.task_type).model, config=config, labels=output_names(task))
     return build(spec, seed=run.seed)

@@ -2,20 +2,21 @@
 
 import logging
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 from litebert.commands.compare.compare import difference_between
+from litebert.commands.compute import with_one_precision
 from litebert.commands.ensemble.members import Member
 from litebert.commands.finetune.comparison import require_scikit_learn, scores_of_baseline
 from litebert.commands.finetune.earlier_run import require_files
 from litebert.commands.finetune.finetune import finetune
 from litebert.commands.finetune.finetune_result import FinetuneResult
 from litebert.commands.finetune.finetune_settings import FinetuneRun, without_directory
-from litebert.commands.finetune.setup import read_data
+from litebert.commands.finetune.setup import read_data, start_config
 from litebert.commands.finetune_tasks.finetune_tasks_settings import MODEL, FinetuneTasksRun
 from litebert.commands.finetune_tasks.parallel_runs import RunOfTask, failure_of, train_in_parallel
 from litebert.commands.fingerprint import fingerprint_of
@@ -33,6 +34,8 @@ from litebert.tasks.metrics.text_table import Rows, aligned, markdown_table
 from litebert.training.callbacks.callback import Callback
 from litebert.training.checkpointing.checkpoint import locked_directory
 
+Runs = Mapping[tuple[str, str, int], RunOfTask]
+"""The runs by task, name of the model and seed."""
 logger = logging.getLogger(__name__)
 LINEAR = "tf-idf, linear model"
 
@@ -117,13 +120,13 @@ def finetune_tasks(run: FinetuneTasksRun, *, jobs: int = 1, callbacks: Sequence[
 
 def _finetune_tasks(run: FinetuneTasksRun, *, jobs: int, callbacks: Sequence[Callback]) -> FinetuneTasksResult:
     intermediate = _on_intermediate(run, run.intermediate, jobs, callbacks) if run.intermediate else None
-    start = str(intermediate or run.model)
-    failed = _train_in_parallel(run, start, jobs) if jobs > 1 else []
+    runs = _runs(run, start=str(intermediate or run.model))
+    failed = _train_in_parallel(runs.values(), run.out, jobs) if jobs > 1 else []
     result = FinetuneTasksResult(run.out, intermediate, {})
     for task in run.tasks:
         if task in (each.task for each in failed):
             continue
-        result = replace(result, scores={**result.scores, task: _scores(run, task, start, callbacks)})
+        result = replace(result, scores={**result.scores, task: _scores(run, task, runs, callbacks)})
         result.write(run.out / "result.json")
         write_bytes(run.out / "table.md", f"{markdown_table(result.rows())}\n".encode())
     if failed:
@@ -131,41 +134,55 @@ def _finetune_tasks(run: FinetuneTasksRun, *, jobs: int, callbacks: Sequence[Cal
     return result
 
 
-def _train_in_parallel(run: FinetuneTasksRun, start: str, jobs: int) -> list[RunOfTask]:
+def _runs(run: FinetuneTasksRun, *, start: str) -> Runs:
+    """All runs on the tasks; those whose precision is to be measured have the same one."""
+    keys = list(product(range(run.seeds), run.tasks, run.model_names))
+    runs = [
+        (run.run_on(task, name=name, model=start, seed=seed), run.directory_of(task, name=name, seed=seed))
+        for seed, task, name in keys
+    ]
+    settings = with_one_precision(runs, run.out, start_config)
+    return {
+        (task, name, seed): RunOfTask(task, own, directory)
+        for (seed, task, name), own, (_, directory) in zip(keys, settings, runs, strict=True)
+    }
+
+
+def _train_in_parallel(runs: Collection[RunOfTask], out: Path, jobs: int) -> list[RunOfTask]:
     """Train the unfinished runs, `jobs` at once, and return those that failed."""
-    runs = []
-    for seed, task, name in product(range(run.seeds), run.tasks, run.model_names):
-        settings = run.run_on(task, name=name, model=start, seed=seed)
-        runs.append(RunOfTask(task, settings, run.directory_of(task, name=name, seed=seed)))
     validate_inputs((each.settings, each.directory) for each in runs)
     waiting = [each for each in runs if not each.finished]
-    return train_in_parallel(waiting, run.out, jobs=jobs) if waiting else []
+    return train_in_parallel(waiting, out, jobs=jobs) if waiting else []
 
 
-def _scores(run: FinetuneTasksRun, task: str, start: str, callbacks: Sequence[Callback]) -> TaskScores:
+def _scores(run: FinetuneTasksRun, task: str, runs: Runs, callbacks: Sequence[Callback]) -> TaskScores:
     """All models on one task."""
     results: dict[str, list[FinetuneResult]] = {name: [] for name in run.model_names}
     for name in run.model_names:
         for seed in range(run.seeds):
-            settings = run.run_on(task, name=name, model=start, seed=seed)
-            logger.info("%s, %s, seed %d: starts from %s", task, name, seed, settings.model)
-            directory = run.directory_of(task, name=name, seed=seed)
-            results[name].append(finetune(settings, directory, callbacks=callbacks))
+            own = runs[task, name, seed]
+            logger.info("%s, %s, seed %d: starts from %s", task, name, seed, own.settings.model)
+            results[name].append(finetune(own.settings, own.directory, callbacks=callbacks))
     first = results[MODEL][0]
     metric = first.best["metric_for_best_model"]
     linear = _linear_scores(run, task, rows=first.rows).get(metric) if run.baselines else None
     models = {name: _statistics(found) for name, found in results.items()}
-    differences = {name: _difference(run, task, name, metric) for name in run.model_names if name != MODEL}
+    settings = runs[task, MODEL, 0].settings
+    differences = {name: _difference(run, settings, task, name, metric) for name in run.model_names if name != MODEL}
     return TaskScores(metric, first.train_examples, first.best["examples"], linear, models, differences)
 
 
-def _difference(run: FinetuneTasksRun, task: str, other: str, metric: str) -> BootstrapDifference:
-    """The difference of `MODEL` to another model, kept in a file that is named by a hash of what it depends on."""
+def _difference(
+    run: FinetuneTasksRun, settings: FinetuneRun, task: str, other: str, metric: str
+) -> BootstrapDifference:
+    """The difference of `MODEL` to another model, kept in a file that is named by a hash of what it depends on.
+
+    `settings`: of a run of `MODEL` on the task, for the data and the precision.
+    """
     models, others = (
         [Member.at(str(run.directory_of(task, name=name, seed=seed))) for seed in range(run.seeds)]
         for name in (MODEL, other)
     )
-    settings = run.run_on(task, name=MODEL, model=run.model, seed=0)
     precision = settings.train.precision
     identity = {"data": without_directory(settings.data), "metric": metric, "precision": precision}
     fingerprint = fingerprint_of([], [member.directory for member in (*models, *others)], identity)
@@ -219,6 +236,7 @@ def _on_intermediate(run: FinetuneTasksRun, task: str, jobs: int, callbacks: Seq
     settings = run.run_on_intermediate(task)
     model = model_directory(run.model)
     directory = run.out / "intermediate" / f"{task}-{fingerprint_of([], [model], _identity(settings))[:8]}"
+    (settings,) = with_one_precision([(settings, directory)], run.out, start_config)
     own = RunOfTask(task, settings, directory)
     if jobs > 1 and not own.finished and (failed := train_in_parallel([own], run.out, jobs=1)):
         raise failure_of(failed, run.out)

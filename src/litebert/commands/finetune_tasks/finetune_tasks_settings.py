@@ -33,7 +33,7 @@ class FinetuneTasksRun(Settings):
     """Directory with the folders of the benchmarks."""
     out: Path
     """Directory of the runs, to create or resume: OUT/TASK/seed=N, OUT/compared, OUT/intermediate, OUT/baselines,
-    OUT/result.json, OUT/table.md; with several jobs OUT/logs and OUT/failures."""
+    OUT/result.json, OUT/table.md, OUT/precision.json; with several jobs OUT/logs and OUT/failures."""
     recipes: RecipeSet = "paper"
     """Recipe of each task: `paper`, its row of the paper's table 14, for models of base size and up, or `small`, the
     one of an encoder of a few million parameters, such as sst-2-small."""

@@ -1,6 +1,7 @@
 """A sweep from start to finish: fine-tuning with several seeds, or over a grid of settings.
 
 SWEEP/settings.yaml   the settings of the sweep
+SWEEP/precision.json  the precision of all trials whose settings leave it to be measured
 SWEEP/runs/NAME/      the run directory of each trial
 SWEEP/sweep.json, table.md, table.csv, best.yaml
 """
@@ -10,10 +11,13 @@ import logging
 import os
 import shlex
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from litebert.commands.compute import with_one_precision
 from litebert.commands.finetune.finetune_settings import FinetuneRun, LabelledFiles
+from litebert.commands.finetune.setup import start_config
 from litebert.commands.run_directory import RunDirectory
 from litebert.commands.sweep.run_trials import train_all
 from litebert.commands.sweep.sweep_settings import SweepRun, Trial, replacement, trials_of
@@ -65,6 +69,7 @@ def _train(
     trained: list[Trial] = []
     waiting = list(trials)
     for attempt in range(run.retry_collapsed + 1):
+        waiting = _with_one_precision(waiting, paths)
         train_all(waiting, paths, jobs=jobs, callbacks=callbacks)
         trained += waiting
         collapsed = [trial for trial in waiting if result_of(trial, paths).state in ("collapsed", "diverged")]
@@ -75,6 +80,12 @@ def _train(
             waiting.append(replacement(run.base, trial, taken=[each.name for each in (*trained, *waiting)]))
             logger.warning("%s: replaces the collapsed trial %s", waiting[-1].name, trial.name)
     return trained
+
+
+def _with_one_precision(trials: Sequence[Trial], paths: SweepPaths) -> list[Trial]:
+    """The trials; those whose precision is to be measured have the same one."""
+    runs = with_one_precision([(each.run, paths.run(each.name)) for each in trials], paths.path, start_config)
+    return [replace(trial, run=run) for trial, run in zip(trials, runs, strict=True)]
 
 
 def _result(trials: Sequence[Trial], results: Sequence[TrialResult], paths: SweepPaths) -> SweepResult:
