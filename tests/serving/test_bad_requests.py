@@ -66,6 +66,12 @@ def test_bodies_get_a_status_and_an_error_without_the_text(small, content, statu
         assert "good good" not in response.text
 
 
+def test_information_has_the_precision_that_auto_stands_for(saved, monkeypatch):
+    monkeypatch.setattr("litebert.inference.pipeline.resolve_precision", lambda asked, model: {"auto": "bf16"}[asked])
+    with Application(saved["classifier"], precision="auto") as running:
+        assert running.request("GET", "/info").json()["model_dtype"] == "bf16"
+
+
 @pytest.mark.parametrize(
     ("method", "route", "status"), [("GET", "/predict", 405), ("POST", "/nothing", 404), ("POST", "/fill-mask", 422)]
 )

@@ -42,7 +42,7 @@ class LoadedModel:
     digest: str
     """Of the files; models with equal files have equal ones."""
     precision: str
-    """Its arithmetic."""
+    """Its arithmetic; never `auto`."""
 
     @property
     def task(self) -> str:
@@ -127,8 +127,7 @@ def _load_torch(directory: Path, settings: ServeSettings, *, digest: str) -> Loa
 
     for name, capacity in ONEDNN_CACHES.items():
         os.environ.setdefault(name, capacity)  # both are read at the first product
-    precision = settings.precision or "fp32"
-    predictor = Predictor.load(directory, precision=precision, threads=settings.threads)
+    predictor = Predictor.load(directory, precision=settings.precision or "fp32", threads=settings.threads)
     backend: Any = predictor.backend
     return LoadedModel(
         predictor,
@@ -138,7 +137,7 @@ def _load_torch(directory: Path, settings: ServeSettings, *, digest: str) -> Loa
         embedding_size=backend.model.config.hidden_size,
         pooling=getattr(backend.model, "pooling", "mean"),
         digest=digest,
-        precision=precision,
+        precision=predictor.precision,
     )
 
 
