@@ -20,6 +20,8 @@ Leaf = str | int | float | bool | None
 TrainingPrecision = Literal["auto", "fp32", "bf16", "fp16"]
 """`auto`: the fastest of fp32 and bf16, measured on the processor; bf16 on GPUs that compute it, otherwise fp32.
 The other two are mixed precision with weights in fp32."""
+DeviceName = Literal["auto", "cpu", "cuda"]
+"""`auto`: a CUDA device if there is one, otherwise the processor."""
 MAX_THREADS: Final = 1024
 """Most threads that can be asked for: more would only exhaust the machine."""
 MAX_SEEDS: Final = 10_000
@@ -116,6 +118,12 @@ def validate_undecided(where: str, names: Iterable[str], *, decided: Mapping[str
         for setting, by in decided.items():
             if is_permitted(setting, [name]) or is_permitted(name, [setting]):
                 raise ConfigError(f"{where}: {name} is decided by {by}; remove it")
+
+
+def validate_device_computes(device: str, precision: InferencePrecision | None) -> None:
+    """Raise ConfigError for int8 on a CUDA device."""
+    if device.startswith("cuda") and precision == "int8":
+        raise ConfigError(f"device: {device!r}, but int8 is computed on processors; use cpu or auto, or precision bf16")
 
 
 def read_yaml(path: Path) -> dict[str, Any]:

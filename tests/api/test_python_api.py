@@ -187,6 +187,17 @@ def test_predictions_are_those_of_the_predictor(tuned, opinions):
     assert list(from_rows.to_pandas().columns[:3]) == ["text", "label", "prediction"]
 
 
+def test_functions_ask_for_the_device_that_is_named_and_a_predictor_has_its_own(tuned, opinions, monkeypatch):
+    monkeypatch.setattr("torch.cuda.device_count", lambda: 0)
+    for call in (litebert.predict, litebert.evaluate, litebert.embed):
+        with pytest.raises(ConfigError, match="device: 'cuda' was asked for, but torch finds 0 CUDA devices"):
+            call(tuned.model, opinions, device="cuda")
+    for call in (litebert.predict, litebert.embed):
+        with pytest.raises(ConfigError, match="device: a Predictor has its own"):
+            call(tuned.predictor, ["good"], device="cpu")
+    assert litebert.predict(tuned.model, ["good"], device="cpu")[0].label in ("good", "bad")
+
+
 def test_predict_warns_of_missing_texts(tuned, caplog):
     frame = pytest.importorskip("pandas").DataFrame({"text": ["good", None, float("nan")]})
     predictions = litebert.predict(tuned.model, frame)

@@ -11,6 +11,7 @@ from litebert.errors import ConfigError
 from litebert.inference.predictor import Predictor
 from litebert.model.io.model_directory import save_model
 from litebert.model.models import ForSequenceClassification
+from litebert.serving.loaded_model import load
 from litebert.serving.model_registry import directories_by_name
 from litebert.serving.serve_settings import ServeSettings
 from litebert.serving.server_state import API_KEY, read_api_key
@@ -64,6 +65,12 @@ def test_bodies_get_a_status_and_an_error_without_the_text(small, content, statu
     if status != 200:
         assert response.json().keys() == {"error", "error_type"}
         assert "good good" not in response.text
+
+
+def test_server_asks_for_the_device_that_is_named(saved, monkeypatch):
+    monkeypatch.setattr("torch.cuda.device_count", lambda: 0)
+    with pytest.raises(ConfigError, match="device: 'cuda' was asked for, but torch finds 0 CUDA devices"):
+        load(str(saved["classifier"]), ServeSettings(models=(str(saved["classifier"]),), device="cuda"))
 
 
 def test_information_has_the_precision_that_auto_stands_for(saved, monkeypatch):

@@ -13,11 +13,12 @@ from litebert.api.data_sources import Data, DataSource
 from litebert.commands.evaluate.evaluate_labelled import labelled_data
 from litebert.errors import ConfigError
 from litebert.inference.embeddings.embedding_settings import EmbeddingSettings
+from litebert.inference.inference_model import usable_device
 from litebert.inference.pipeline import EvaluationSet, Pipeline, warn_truncated
 from litebert.inference.prediction_methods import validate_texts
 from litebert.inference.predictor import Predictor
 from litebert.model.io.hub import model_directory
-from litebert.settings import InferencePrecision
+from litebert.settings import InferencePrecision, validate_not_given
 from litebert.tasks.encoded import warn_empty
 from litebert.tasks.labelled_data import LabelledData
 from litebert.tasks.read_labelled import task_for, types_with_format
@@ -28,16 +29,19 @@ Model = str | Path | Predictor
 """A model or run directory, a name on the hub, or a loaded `Predictor`."""
 
 
-def evaluate(model: str | Path, data: Data, *, metrics: Sequence[str] = (), **columns: Any) -> EvaluationResult:
+def evaluate(
+    model: str | Path, data: Data, *, metrics: Sequence[str] = (), device: str = "auto", **columns: Any
+) -> EvaluationResult:
     """The scores of a fine-tuned model on labelled data, with its predictions.
 
     Args:
         model: a model or run directory, or a name on the hub.
         data: labelled data (see `Data`).
         metrics: names of metrics; empty: those of the task type.
+        device: where the model runs: `auto` (a CUDA device if there is one), `cpu` or `cuda`.
         columns: fields of `Columns`, such as `text="review"`; by default those of the training data.
     """
-    pipeline = Pipeline.load(model_directory(model))
+    pipeline = Pipeline.load(model_directory(model), device=usable_device(device, "fp32"))
     source = DataSource.of(data, "data")
     named = _columns(source, columns)
     with TemporaryDirectory() as temporary:
@@ -52,15 +56,16 @@ def evaluate(model: str | Path, data: Data, *, metrics: Sequence[str] = (), **co
     return EvaluationResult(scored.evaluation, Predictions(tuple(results), _rows(labelled)))
 
 
-def predict(model: Model, data: Data, **columns: Any) -> Predictions:
+def predict(model: Model, data: Data, *, device: str | None = None, **columns: Any) -> Predictions:
     """The prediction of a fine-tuned model, or of a masked language model, for each row of `data`.
 
     Args:
         model: a model or run directory, a name on the hub, or a `Predictor`, which is not loaded again.
         data: rows (see `Data`), which need no labels; `litebert predict` reads files of any size.
+        device: where the model runs, by default a CUDA device if there is one; a `Predictor` has its own.
         columns: fields of `Columns`, such as `text="review"`; by default those of the training data.
     """
-    predictor = model if isinstance(model, Predictor) else Predictor.load(model)
+    predictor = _predictor(model, device=device)
     source = DataSource.of(data, "data")
     pipeline = predictor.backend
     if source.path is not None and types_with_format(source.path):
@@ -78,7 +83,12 @@ def predict(model: Model, data: Data, **columns: Any) -> Predictions:
 
 
 def embed(
-    model: Model, texts: Sequence[str], *, precision: InferencePrecision | None = None, **settings: Any
+    model: Model,
+    texts: Sequence[str],
+    *,
+    precision: InferencePrecision | None = None,
+    device: str | None = None,
+    **settings: Any,
 ) -> np.ndarray:
     """Float32 [N, dimensions]: the vector of each text, of length 1.
 
@@ -86,15 +96,24 @@ def embed(
         model: any model or run directory, a name on the hub, or a `Predictor`.
         texts: N texts.
         precision: arithmetic of the model, as of `litebert embed`, by default fp32; a `Predictor` has its own.
+        device: where the model runs, by default a CUDA device if there is one; a `Predictor` has its own.
         settings: fields of `EmbeddingSettings`, such as `pooling="cls"` or `dimensions=64`.
     """
-    if isinstance(model, Predictor) and precision is not None:
-        raise ConfigError("precision: a Predictor has its own; give it to Predictor.load")
-    predictor = model if isinstance(model, Predictor) else Predictor.load(model, precision=precision or "fp32")
-    embedder = predictor.embedder(EmbeddingSettings(**settings))
+    if not isinstance(model, Predictor):
+        precision = precision or "fp32"
+    embedder = _predictor(model, precision=precision, device=device).embedder(EmbeddingSettings(**settings))
     vectors, counts = embedder.vectors_and_counts(list(validate_texts(texts)))
     embedder.warn("texts", counts, texts=len(vectors))
     return vectors
+
+
+def _predictor(model: Model, **options: Any) -> Predictor:
+    """`model`, loaded with those options that are not None; ConfigError for options of a loaded one."""
+    given = {name: value for name, value in options.items() if value is not None}
+    if not isinstance(model, Predictor):
+        return Predictor.load(model, **given)
+    validate_not_given(given, "a Predictor has its own; give it to Predictor.load")
+    return model
 
 
 def _columns(source: DataSource, named: Mapping[str, Any]) -> Columns:

@@ -13,13 +13,36 @@ from litebert.errors import ConfigError
 from litebert.model import matmul_speed
 from litebert.model.prepacked.prepack import can_prepack, modules_and_parameters, prepacked
 from litebert.precision import autocast, gpu_computes_bf16
-from litebert.settings import InferencePrecision
+from litebert.settings import InferencePrecision, validate_device_computes
 
 logger = logging.getLogger(__name__)
 
 Versions = tuple[tuple[int, int], ...]
 _PREPACKED: Final[WeakKeyDictionary[nn.Module, tuple[InferencePrecision, Versions, nn.Module]]] = WeakKeyDictionary()
 """The last prepacked copy of each model, so that a server does not prepack for every text."""
+
+
+def resolve_device(device: str, precision: InferencePrecision) -> str:
+    """`device`, or for `auto` `cuda` if torch finds a CUDA device, `cpu` without one and for int8."""
+    if device != "auto":
+        return device
+    return "cuda" if precision != "int8" and torch.cuda.is_available() else "cpu"
+
+
+def usable_device(device: str, precision: InferencePrecision) -> str:
+    """`resolve_device`, with a ConfigError for a device that torch does not find, or that does not compute int8."""
+    resolved = resolve_device(device, precision)
+    try:
+        found = torch.device(resolved)
+    except RuntimeError:
+        raise ConfigError(f"device: unknown {device!r}; expected auto, cpu, cuda or cuda:N") from None
+    if found.type not in ("cpu", "cuda"):
+        raise ConfigError(f"device: {device!r}; expected auto, cpu, cuda or cuda:N")
+    count = torch.cuda.device_count()
+    if found.type == "cuda" and (found.index or 0) >= count:
+        raise ConfigError(f"device: {device!r} was asked for, but torch finds {count} CUDA devices; use 'cpu'")
+    validate_device_computes(resolved, precision)
+    return resolved
 
 
 def resolve_precision(precision: InferencePrecision, model: nn.Module) -> InferencePrecision:

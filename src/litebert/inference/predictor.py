@@ -15,7 +15,7 @@ from litebert.inference.embeddings.embedder import Embedder
 from litebert.inference.embeddings.embedding_settings import DEFAULT_EMBEDDING, EmbeddingSettings
 from litebert.inference.embeddings.exact_search import Hit, exact_search
 from litebert.inference.fill_mask import MASKED_LANGUAGE_MODELS, FillMask
-from litebert.inference.inference_model import resolve_precision
+from litebert.inference.inference_model import resolve_precision, usable_device
 from litebert.inference.pipeline import Pipeline, model_outputs
 from litebert.inference.prediction_methods import (
     PredictionMethods,
@@ -65,7 +65,7 @@ class Predictor(PredictionMethods):
         *,
         precision: InferencePrecision = "auto",
         threads: int | None = None,
-        device: str = "cpu",
+        device: str = "auto",
         threshold: float | None = None,
         hub: HubOptions = HUB,
     ) -> None:
@@ -75,14 +75,16 @@ class Predictor(PredictionMethods):
             model: directory from `finetune` or `pretrain`; a string may be a name on the hub.
             precision: arithmetic of the model; `auto` measures the fastest one once, in a quarter of a second.
             threads: number of threads of torch, for the whole process.
-            device: where the model runs: `cpu`, `cuda` or `cuda:1`.
+            device: where the model runs: `auto` (a CUDA device if there is one, but the processor for int8), `cpu`,
+                `cuda` or `cuda:1`.
             threshold: null score above which a question has no answer; None: the one chosen in fine-tuning.
             hub: options of the download.
 
         Raises:
-            ConfigError: `threshold` does not apply to the model, or torch does not find the device.
+            ConfigError: `threshold` does not apply to the model, or torch does not find the device, or the device does
+                not compute in `precision`.
         """
-        _validate_device(device)
+        device = usable_device(device, precision)
         validate_positive("threads", threads)
         directory = model_directory(model, hub=hub)
         if threads is not None:
@@ -275,16 +277,3 @@ def _probabilities(model: torch.nn.Module, inputs: ModelInputs) -> Sequence[floa
     assert isinstance(model, ForPretraining)
     pooled = model.encoder.pooled(inputs.input_ids, inputs.attention_mask, inputs.token_type_ids)
     return model.sentence_pair(pooled).float().softmax(-1)[:, 0].tolist()
-
-
-def _validate_device(name: str) -> None:
-    """Raise ConfigError for a name that torch does not know, and for a GPU that is not there."""
-    try:
-        device = torch.device(name)
-    except RuntimeError:
-        raise ConfigError(f"device: unknown {name!r}; expected cpu, cuda or cuda:N") from None
-    found = torch.cuda.device_count()
-    if device.type not in ("cpu", "cuda"):
-        raise ConfigError(f"device: {name!r}; expected cpu, cuda or cuda:N")
-    if device.type == "cuda" and (device.index or 0) >= found:
-        raise ConfigError(f"device: {name!r} was asked for, but torch finds {found} CUDA devices; use 'cpu'")

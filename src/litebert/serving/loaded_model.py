@@ -127,7 +127,9 @@ def _load_torch(directory: Path, settings: ServeSettings, *, digest: str) -> Loa
 
     for name, capacity in ONEDNN_CACHES.items():
         os.environ.setdefault(name, capacity)  # both are read at the first product
-    predictor = Predictor.load(directory, precision=settings.precision or "fp32", threads=settings.threads)
+    predictor = Predictor.load(
+        directory, precision=settings.precision or "fp32", device=settings.device, threads=settings.threads
+    )
     backend: Any = predictor.backend
     return LoadedModel(
         predictor,

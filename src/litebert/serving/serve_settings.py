@@ -6,7 +6,7 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from litebert.machine import validate_processes
-from litebert.settings import MAX_THREADS, InferencePrecision, Settings
+from litebert.settings import MAX_THREADS, DeviceName, InferencePrecision, Settings, validate_device_computes
 
 
 class ServeSettings(Settings):
@@ -26,6 +26,8 @@ class ServeSettings(Settings):
     precision: InferencePrecision | None = None
     """Arithmetic of the models; `auto` measures the fastest one of torch (default: fp32, or with `--runtime onnx` the
     most precise one that the directory has)."""
+    device: DeviceName = "auto"
+    """Where torch runs the models: `cpu`, `cuda`, or `auto`, a CUDA device if there is one (not for int8)."""
     threads: int | None = Field(default=None, gt=0, le=MAX_THREADS)
     """Threads of the runtime in each worker (default: its own choice)."""
     api_key_file: Path | None = None
@@ -57,6 +59,9 @@ class ServeSettings(Settings):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        """The machine can hold the workers."""
+        """The machine can hold the workers, and the runtime can use the device."""
         validate_processes(self.workers, where="workers")
+        validate_device_computes(self.device, self.precision)
+        if self.runtime == "onnx" and self.device == "cuda":
+            raise ValueError("device: onnxruntime computes on the processor here; leave it out, or use --runtime torch")
         return self

@@ -6,13 +6,12 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field, PlainSerializer, PlainValidator, model_validator
 
 from litebert.errors import ConfigError
-from litebert.settings import Settings, TrainingPrecision
+from litebert.settings import DeviceName, Settings, TrainingPrecision
 from litebert.training.loop.duration import Duration
 from litebert.training.optim.lr_schedules import Curve, Schedule
 
 OptimizerName = Literal["lamb", "adamw", "muon"]
 VectorOptimizerName = Literal["lamb", "adamw"]
-DeviceName = Literal["auto", "cpu", "cuda"]
 TrackerName = Literal["tensorboard", "wandb", "trackio"]
 SpikePolicy = Literal["none", "skip", "rollback", "stop"]
 

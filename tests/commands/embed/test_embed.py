@@ -144,6 +144,17 @@ def test_embed_with_another_measured_precision_begins_again(model, table, tmp_pa
     assert not np.array_equal(vectors["fp32"], vectors["bf16"])
 
 
+def test_embed_on_the_device_that_auto_stands_for_is_the_same_output(model, table, tmp_path, monkeypatch, caplog):
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    monkeypatch.setattr("torch.cuda.device_count", lambda: 0)
+    run_embed(model, table, tmp_path / "out.npy")
+    with caplog.at_level("INFO", "litebert"):
+        run_embed(model, table, tmp_path / "out.npy", device="cpu")
+    assert "out.npy: is complete" in caplog.text
+    with pytest.raises(ConfigError, match="device: 'cuda' was asked for, but torch finds 0 CUDA devices"):
+        run_embed(model, table, tmp_path / "out.npy", device="cuda")
+
+
 def test_embed_of_unchanged_input_keeps_a_complete_file(model, table, tmp_path, caplog):
     output = tmp_path / "v.npy"
     run_embed(model, table, output)

@@ -130,11 +130,13 @@ def test_search_rejects_vectors_without_a_row_for_each_text(model, table, texts,
     [
         ({}, ConfigError, "give either --query"),
         ({"query": ("a",), "queries": "in.csv"}, ConfigError, "give either --query"),
+        ({"query": ("a",), "device": "cuda"}, ConfigError, "device: 'cuda' was asked for, but torch finds 0 CUDA"),
         ({"query": (" ",)}, DataError, "query 1: ' ' has no tokens"),
         ({"query": ("music",), "output": "o.txt"}, ConfigError, r"has none of the endings \.jsonl, \.csv, \.tsv"),
     ],
 )
-def test_search_rejects_invalid_queries_and_outputs(model, table, options, error, message):
+def test_search_rejects_invalid_queries_and_outputs(model, table, monkeypatch, options, error, message):
+    monkeypatch.setattr("torch.cuda.device_count", lambda: 0)
     with pytest.raises(error, match=message):
         search(SearchRun(model=model, input=table, **options))
 

@@ -254,6 +254,19 @@ def test_predict_rejects_a_model_without_a_head_for_predictions(tiny_tokenizer, 
         predict(run)
 
 
+@pytest.mark.parametrize("pattern", ["in.txt", "i?.txt"])
+def test_predict_asks_for_the_device_that_is_named(models, tmp_path, monkeypatch, pattern):
+    monkeypatch.setattr("torch.cuda.device_count", lambda: 0)
+    (tmp_path / "in.txt").write_text("the film\n")
+    run = PredictRun(
+        model=str(models["classifier"]), input=tmp_path / pattern, output=tmp_path / "out.csv", device="cuda"
+    )
+    if "?" in pattern:
+        run = run.replace(output=tmp_path / "out", precision="fp32")
+    with pytest.raises(ConfigError, match="device: 'cuda' was asked for, but torch finds 0 CUDA devices"):
+        predict(run)
+
+
 def test_predict_result_has_output_task_and_count(models, tmp_path):
     (tmp_path / "in.txt").write_text("a\nb\n")
     run = PredictRun(model=str(models["classifier"]), input=tmp_path / "in.txt", output=tmp_path / "out.csv", threads=1)

@@ -47,6 +47,7 @@ WORDS = {
     "task": ["", "colla", "MRPC ", "squad"],
     "table": ["", "table-99", "table", "{bad}/absent.yaml", "{bad}/wrong.yaml", "{bad}/directory"],
     "scale": ["", "tinny", "{bad}/absent.yaml", "{bad}/list.yaml", "{bad}/binary.yaml"],
+    "device": ["", "tpu", "CPU", "cuda:0"],
     "precision": ["", "fp8", "auto", "FP32"],
     "name": ["", "two words", "a/b/c", "-", "some..one/model", "x" * 200],
     # Above each limit, so that nothing starts that many processes, threads or runs.

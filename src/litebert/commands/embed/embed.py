@@ -28,6 +28,7 @@ from litebert.commands.predict.predict_stream import InputFile, WindowResults, w
 from litebert.commands.result import Result
 from litebert.files import sha256
 from litebert.inference.embeddings.embedder import Embedder
+from litebert.inference.inference_model import resolve_device
 from litebert.inference.predictor import Predictor
 from litebert.model.io.hub import model_directory
 from litebert.tasks.output_formats import OutputFormat, RowFormat, validate_not_input, validate_suffix
@@ -55,7 +56,7 @@ def embed(run: EmbedRun) -> EmbedResult | FilesWritten:
 
     Memory is bounded; a command that was killed resumes where it stopped, to the same bytes.
     """
-    run = run.replace(model=str(model_directory(run.model)))
+    run = run.replace(model=str(model_directory(run.model)), device=resolve_device(run.device, run.precision))
     if is_pattern(run.input):
         return _embed_files(run)
     _number_of_rows(run)  # an invalid input is found before the model is loaded
@@ -74,7 +75,7 @@ def _embed_files(run: EmbedRun) -> FilesWritten:
 
 
 def _load(run: EmbedRun) -> Predictor:
-    return Predictor.load(Path(run.model), precision=run.precision, threads=run.threads)
+    return Predictor.load(Path(run.model), precision=run.precision, device=run.device, threads=run.threads)
 
 
 def _embed_file(run: EmbedRun, predictor: Predictor) -> EmbedResult:

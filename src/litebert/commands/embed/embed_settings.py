@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 
 from litebert.commands.many_files.file_workers import FileWorkers, is_pattern, validate_one_file
 from litebert.inference.embeddings.embedding_settings import DEFAULT_EMBEDDING, EmbeddingSettings
-from litebert.settings import MAX_THREADS, InferencePrecision, Settings
+from litebert.settings import MAX_THREADS, DeviceName, InferencePrecision, Settings, validate_device_computes
 from litebert.tasks.output_formats import SUFFIXES as TABLE_SUFFIXES
 from litebert.tasks.output_formats import validate_not_input, validate_suffix
 
@@ -29,12 +29,15 @@ class EmbedRun(Settings):
     embedding: EmbeddingSettings = DEFAULT_EMBEDDING
     precision: InferencePrecision = "fp32"
     """Arithmetic of the model."""
+    device: DeviceName = "auto"
+    """Where the model runs: `cpu`, `cuda`, or `auto`, a CUDA device if there is one (not for int8)."""
     threads: int | None = Field(default=None, gt=0, le=MAX_THREADS)
     """Threads of torch (default: torch's choice; 1 for a pattern)."""
     files: FileWorkers = FileWorkers()
 
     @model_validator(mode="after")
     def _check(self) -> Self:
+        validate_device_computes(self.device, self.precision)
         if is_pattern(self.input):
             return self
         validate_one_file(self.files)
@@ -67,11 +70,14 @@ class SearchRun(Settings):
     embedding: EmbeddingSettings = DEFAULT_EMBEDDING
     precision: InferencePrecision = "fp32"
     """Arithmetic of the model."""
+    device: DeviceName = "auto"
+    """Where the model runs: `cpu`, `cuda`, or `auto`, a CUDA device if there is one (not for int8)."""
     threads: int | None = Field(default=None, gt=0, le=MAX_THREADS)
     """Threads of torch (default: torch's choice)."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:
+        validate_device_computes(self.device, self.precision)
         if bool(self.query) == (self.queries is not None):
             raise ValueError("give either --query (texts) or --queries (a file)")
         if self.output is not None:

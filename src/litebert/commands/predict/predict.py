@@ -26,6 +26,7 @@ from litebert.commands.result import Result
 from litebert.errors import ConfigError, DataError
 from litebert.files import write_text
 from litebert.inference.fill_mask import FillMask
+from litebert.inference.inference_model import resolve_device
 from litebert.inference.pipeline import Pipeline, warn_truncated
 from litebert.inference.predictor import Predictor
 from litebert.model.io.hub import model_directory
@@ -76,7 +77,7 @@ class PredictResult(Result):
 
 def predict(run: PredictRun) -> PredictResult | FilesWritten:
     """Predict every row of `run.input`, or of the files that match it, and write `run.output`."""
-    run = run.replace(model=str(model_directory(run.model)))
+    run = run.replace(model=str(model_directory(run.model)), device=resolve_device(run.device, run.precision))
     if is_pattern(run.input):
         return _predict_files(run)
     if run.benchmark_split is not None:
@@ -126,7 +127,9 @@ def _texts_of(run: PredictRun) -> InputFile:
 
 
 def _load(run: PredictRun) -> Predictor:
-    return Predictor.load(run.model, precision=run.precision, threads=run.threads, threshold=run.threshold)
+    return Predictor.load(
+        run.model, precision=run.precision, device=run.device, threads=run.threads, threshold=run.threshold
+    )
 
 
 def _settings(run: PredictRun) -> dict[str, Any]:

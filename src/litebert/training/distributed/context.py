@@ -20,8 +20,9 @@ from torch.distributed.rendezvous import rendezvous
 from torch.distributed.tensor import DTensor, distribute_tensor
 
 from litebert.errors import ConfigError, LitebertError
+from litebert.settings import DeviceName
 from litebert.training.distributed.watchdog import Heartbeat, Watchdog
-from litebert.training.train_settings import DeviceName, TrainSettings
+from litebert.training.train_settings import TrainSettings
 
 T = TypeVar("T")
 
