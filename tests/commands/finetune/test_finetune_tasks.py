@@ -229,6 +229,20 @@ def test_failed_run_is_named_and_the_other_tasks_have_their_result(inputs, tmp_p
     assert not list((run.out / "failures").rglob("*.json"))
 
 
+@pytest.mark.parametrize("missing", ["CoLA", "MNLI"])
+def test_new_directory_needs_the_files_of_all_tasks(inputs, tmp_path, missing):
+    """Otherwise the second task would end the command after the hours of the first."""
+    model, data = inputs
+    copied = copytree(data, tmp_path / "glue")
+    (copied / missing / "train.tsv").unlink()
+    settings = tuple(word for word in SHORT if "precision" not in word)
+    given = {"settings": settings, "intermediate_settings": settings}
+    for tasks in ({"tasks": ("cola",)}, {**DIRECT, "tasks": ("mnli", "cola"), "intermediate_settings": ()}):
+        with pytest.raises(DataError, match=r"train\.tsv"):
+            finetune_tasks(run_of((model, copied), tmp_path / "out", **{**given, **tasks}))
+        assert not (tmp_path / "out").exists()
+
+
 def test_parallel_runs_need_their_files_and_a_directory_of_their_own(inputs, tmp_path):
     model, _ = inputs
     with pytest.raises(DataError, match=r"train\.tsv"):

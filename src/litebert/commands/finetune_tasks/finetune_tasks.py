@@ -110,10 +110,13 @@ def finetune_tasks(run: FinetuneTasksRun, *, jobs: int = 1, callbacks: Sequence[
             run.run_on(task, name=name, model=run.model, seed=0)
     if run.baselines:
         require_scikit_learn(run.tasks, needed_for="--baselines")
+    if jobs > 1 or not run.out.exists():  # before the first file is written
+        for task in run.tasks:
+            require_files(run.run_on(task, name=MODEL, model=run.model, seed=0).data)
+        if run.intermediate:
+            require_files(run.run_on_intermediate(run.intermediate).data)
     if jobs == 1:
         return _finetune_tasks(run, jobs=1, callbacks=callbacks)
-    for task in run.tasks:  # before the first file is written
-        require_files(run.run_on(task, name=MODEL, model=run.model, seed=0).data)
     with locked_directory(run.out):  # two commands would take the failures of each other for their own
         return _finetune_tasks(run, jobs=jobs, callbacks=callbacks)
 
