@@ -58,6 +58,15 @@ def test_killed_rank_costs_one_checkpoint_interval_and_no_process_stays(tmp_path
     logger.info("killed at step %d, next step after %.1f s", step, seconds)  # no assertion: the machine may be busy
 
 
+def test_process_may_begin_several_runs_one_after_the_other(tmp_path):
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
+    command += ["-m", "support.programs.torchrun_script", "repeated", str(tmp_path), "60", "6"]
+    done = subprocess.run(command, env=os.environ | ENVIRONMENT, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    found = {path.name: int(path.read_text()) for path in tmp_path.iterdir()}
+    assert found == {f"run-{number}-{rank}": 2 * number + 1 for number in range(6) for rank in range(2)}
+
+
 def test_hanging_rank_is_named_and_all_ranks_exit_in_time(tmp_path):
     together = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port()), "WORLD_SIZE": "2"}
     command = [sys.executable, "-m", "support.programs.torchrun_script", "asleep", str(tmp_path), "5", "6"]

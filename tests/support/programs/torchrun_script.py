@@ -52,9 +52,20 @@ def asleep(world: DistributedContext, directory: Path, step: str) -> None:
     train(directory / "run", model=ToyModel(0.0), batches=batches, objective=objective, **RUN)
 
 
+def repeated(directory: Path, timeout: float, runs: int) -> None:
+    """Several runs one after the other, as those of a table."""
+    for number in range(runs):
+        with distributed_context(settings(timeout_seconds=timeout)) as world:
+            total = world.sum({"numbers": number + world.rank})
+            (directory / f"run-{number}-{world.rank}").write_text(str(total["numbers"]))
+
+
 def main() -> None:
     scenario, directory, timeout, argument = sys.argv[1:]
     torch.set_num_threads(1)
+    if scenario == "repeated":
+        repeated(Path(directory), float(timeout), int(argument))
+        return
     with distributed_context(settings(timeout_seconds=float(timeout))) as world:
         {"killed": killed, "asleep": asleep}[scenario](world, Path(directory), argument)
 
