@@ -46,7 +46,11 @@ def test_compressed_text_that_is_not_utf_8_is_an_error_with_its_line(tmp_path):
         read_text(write(tmp_path, "x.csv.gz", b"a\nb\ncaf\xe9\n"))
 
 
-@pytest.mark.parametrize("content", [b"text\n", gzip.compress(b"text\n" * 9)[:-9], b"\x1f\x8b\x08" + b"\0" * 40])
+@pytest.mark.parametrize(
+    "content",
+    [b"text\n", gzip.compress(b"text\n" * 9, mtime=0)[:-9], b"\x1f\x8b\x08" + b"\0" * 40],
+    ids=["plain text", "truncated", "damaged"],
+)
 def test_damaged_compressed_file_is_an_error(tmp_path, content):
     path = tmp_path / "x.csv.gz"
     path.write_bytes(content)

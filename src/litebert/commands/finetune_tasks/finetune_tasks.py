@@ -21,7 +21,7 @@ from litebert.commands.finetune_tasks.finetune_tasks_settings import MODEL, Fine
 from litebert.commands.finetune_tasks.parallel_runs import RunOfTask, failure_of, train_in_parallel
 from litebert.commands.fingerprint import fingerprint_of
 from litebert.commands.result import Result
-from litebert.commands.run_directory import deciding_settings
+from litebert.commands.run_directory import RunDirectory, deciding_settings
 from litebert.commands.sweep.run_trials import validate_inputs
 from litebert.commands.sweep.trial_results import SeedStatistics, statistics_of
 from litebert.errors import ConfigError
@@ -129,7 +129,7 @@ def _finetune_tasks(run: FinetuneTasksRun, *, jobs: int, callbacks: Sequence[Cal
     for task in run.tasks:
         if task in (each.task for each in failed):
             continue
-        result = replace(result, scores={**result.scores, task: _scores(run, task, runs, callbacks)})
+        result = replace(result, scores={**result.scores, task: _scores(run, task, runs, jobs, callbacks)})
         result.write(run.out / "result.json")
         write_bytes(run.out / "table.md", f"{markdown_table(result.rows())}\n".encode())
     if failed:
@@ -158,14 +158,16 @@ def _train_in_parallel(runs: Collection[RunOfTask], out: Path, jobs: int) -> lis
     return train_in_parallel(waiting, out, jobs=jobs) if waiting else []
 
 
-def _scores(run: FinetuneTasksRun, task: str, runs: Runs, callbacks: Sequence[Callback]) -> TaskScores:
+def _scores(run: FinetuneTasksRun, task: str, runs: Runs, jobs: int, callbacks: Sequence[Callback]) -> TaskScores:
     """All models on one task."""
     results: dict[str, list[FinetuneResult]] = {name: [] for name in run.model_names}
     for name in run.model_names:
         for seed in range(run.seeds):
             own = runs[task, name, seed]
             logger.info("%s, %s, seed %d: starts from %s", task, name, seed, own.settings.model)
-            results[name].append(finetune(own.settings, own.directory, callbacks=callbacks))
+            # With several jobs all are trained and compared with their data already.
+            done = RunDirectory(own.directory).result(FinetuneResult) if jobs > 1 else None
+            results[name].append(done or finetune(own.settings, own.directory, callbacks=callbacks))
     first = results[MODEL][0]
     metric = first.best["metric_for_best_model"]
     linear = _linear_scores(run, task, rows=first.rows).get(metric) if run.baselines else None
