@@ -254,7 +254,6 @@ def name_here(name: str, value: object) -> str:
 
 def as_override(cls: type[BaseModel], name: str, words: Sequence[str]) -> str | None:
     """`key.path=value` for the setting with this path or name, here or in other libraries; None if there is none.
-
     `words` are the value as it stands on a command line: one word, several of a list, or none.
     """
     meant, equals, value = name_here(name, words[0] if words else "…").partition("=")
@@ -270,7 +269,9 @@ def _value_of(annotation: Any, words: Sequence[str]) -> str:
     """The value of a setting, from the words after an option of its name, quoted for a shell."""
     if any(get_origin(each) is tuple for each in (annotation, *get_args(annotation))):
         return f"[{','.join(words) or '…'}]"
-    return shlex.quote(words[0]) if words else "true" if annotation is bool else "…"
+    if annotation is bool:  # a flag; the word after it is then a positional one
+        return words[0] if words and words[0] in ("true", "false") else "true"
+    return shlex.quote(words[0]) if words else "…"
 
 
 def _suggestion(cls: type[BaseModel], path: str, value: object) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast, get_args
 
 from pydantic import Field
 
-from litebert.errors import CheckpointError
+from litebert.errors import CheckpointError, LitebertError
 from litebert.files import RUN_SETTINGS, read_json_object, write_json
 from litebert.machine import has_bf16_instructions
 from litebert.precision import gpu_computes_bf16
@@ -63,17 +63,20 @@ def with_measured_precision(run: R, config: "ModelConfig", world: "DistributedCo
 def with_one_precision(runs: Sequence[tuple[R, Path]], out: Path, config_of: Callable[[R], "ModelConfig"]) -> list[R]:
     """`runs`, given with their directories; those with precision `auto` have the one that is kept in `out`.
 
-    A run that has started keeps its own. What is kept is measured for the `config_of` the first run.
+    A run that has started keeps its own. What is kept is measured for the `config_of` the first run that has one: a
+    model that cannot be read fails its own run, not all others.
     """
     from litebert.training.distributed.context import distributed_context
 
     undecided = [(run, directory) for run, directory in runs if run.train.precision == "auto"]
     if not undecided:
         return [run for run, _ in runs]
-    first, directories = undecided[0][0], [directory for _, directory in undecided]
-    with distributed_context(first.train) as world:
+    open_runs, directories = zip(*undecided, strict=True)
+    with distributed_context(open_runs[0].train) as world:
         kept = world.on_rank_zero(
-            lambda: kept_precision(out, directories, lambda: _fastest_precision(config_of(first), world.device))
+            lambda: kept_precision(
+                out, directories, lambda: _fastest_precision(_first_config(open_runs, config_of), world.device)
+            )
         )
         saved = [with_saved_precision(run, directory, world) for run, directory in runs]
     found = [_with_precision(run, kept) if run.train.precision == "auto" else run for run in saved]
@@ -85,6 +88,17 @@ def with_one_precision(runs: Sequence[tuple[R, Path]], out: Path, config_of: Cal
             *(out, ", ".join(sorted(used))),
         )
     return found
+
+
+def _first_config(runs: Iterable[R], config_of: Callable[[R], "ModelConfig"]) -> "ModelConfig":
+    """That of the first run whose model can be read; if none can, the error of the first."""
+    errors: list[LitebertError] = []
+    for run in runs:
+        try:
+            return config_of(run)
+        except LitebertError as error:
+            errors.append(error)
+    raise errors[0]
 
 
 def kept_precision(out: Path, directories: Iterable[Path], measure: Callable[[], str]) -> TrainingPrecision:

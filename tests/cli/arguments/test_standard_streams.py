@@ -47,9 +47,28 @@ def test_file_is_predicted_to_standard_output(predict, made):
 
 
 def test_wrong_line_of_standard_input_is_named_and_nothing_is_written_to_stdout(predict):
-    code, out, err = predict('{"text": "the film was good"}\n{"text": ""}\n', "-", "-")
+    code, out, err = predict('{"text": "the film was good"}\n{"other": "x"}\n', "-", "-")
     assert (code, out) == (3, "")
-    assert "stdin.jsonl:2: the text is empty" in err
+    assert "stdin.jsonl:2: " in err
+
+
+@pytest.mark.parametrize("beginning", ["\ufeff", "  "])
+def test_byte_order_mark_and_spaces_before_json_lines_do_not_count(predict, beginning):
+    code, out, err = predict(beginning + '{"text": "the film was good"}\n', "-", "-")
+    assert code == 0, err
+    assert [json.loads(line)["text"] for line in out.splitlines()] == ["the film was good"]
+
+
+def test_file_of_squad_needs_a_directory(predict):
+    code, _, err = predict("", "questions.json", "-")
+    assert code == 2
+    assert "files in a directory" in err
+
+
+def test_benchmark_is_neither_read_nor_written_as_a_stream(predict):
+    code, _, err = predict("", "GLUE", "-", "--task", "cola")
+    assert code == 2
+    assert "a benchmark is read from a directory" in err
 
 
 def test_pattern_of_files_needs_a_directory(predict):

@@ -109,5 +109,5 @@ def test_second_text_without_a_token_is_refused_where_it_is(tuned, tmp_path):
     with pytest.raises(DataError, match="text 1: '' has no tokens"):
         Predictor.load(result.model).resolve_pronouns([("A text.", "")])
     (tmp_path / "new.csv").write_text("sentence1,sentence2\nthe film was good,the film was\nA text.,\u200b\n")
-    with pytest.raises(DataError, match=r"new\.csv:3: the text is empty or has no tokens"):
+    with pytest.raises(DataError, match=r"new\.csv:3: a text of the row has no tokens"):
         run_predict(result.model, tmp_path / "new.csv", tmp_path / "out.csv")

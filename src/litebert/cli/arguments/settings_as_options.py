@@ -19,6 +19,13 @@ _SETTINGS: Final = {
     "info": ("litebert.model.config:ModelConfig", ""),
 }
 """Command → the class of its settings, as `module:class`, and the option before them."""
+_DECIDED: Final = {
+    "finetune": ("data",),
+    "sweep": ("data",),
+    "finetune-tasks": ("data", "seed", "model", "from_scratch", "baseline"),
+    "sweep pretrain": ("seed",),
+}
+"""Command → settings that options of other names decide, so that they cannot be given."""
 
 
 def validate_no_setting_is_an_option(command: str, words: Sequence[str], function: Callable[..., Any]) -> None:
@@ -31,7 +38,10 @@ def validate_no_setting_is_an_option(command: str, words: Sequence[str], functio
     place, option = _SETTINGS[command]
     module, _, name = place.partition(":")
     settings = getattr(import_module(module), name)
-    overrides = {each: as_override(settings, each[2:].replace("-", "_"), values) for each, values in unknown.items()}
+    decided = _DECIDED.get(command, ())
+    settable = {each: each[2:].replace("-", "_") for each in unknown}
+    settable = {each: setting for each, setting in settable.items() if setting not in decided}
+    overrides = {each: as_override(settings, setting, unknown[each]) for each, setting in settable.items()}
     meant = {each: override for each, override in overrides.items() if override}
     if meant:
         names, values = ", ".join(meant), " ".join(meant.values())

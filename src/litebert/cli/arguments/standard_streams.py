@@ -1,5 +1,6 @@
 """`-` in place of a file of `predict`: standard input is read, predictions go to standard output."""
 
+import codecs
 import shutil
 import sys
 from collections.abc import Iterator
@@ -13,6 +14,8 @@ from litebert.commands.predict.predict_settings import PredictRun
 from litebert.errors import ConfigError
 
 STREAM: Final = Path("-")
+_BEGINNING: Final = 1024
+"""Bytes that are looked at to tell JSON lines from texts."""
 
 
 @contextmanager
@@ -21,11 +24,15 @@ def files_for_streams(run: PredictRun) -> Iterator[PredictRun]:
 
     ConfigError for a pattern of files, which has several outputs.
     """
-    if run.task is not None or STREAM not in (run.input, run.output):
+    if STREAM not in (run.input, run.output):
         yield run
         return
+    if run.task is not None:
+        raise ConfigError("a benchmark is read from a directory and written to files; give both instead of -")
     if run.output == STREAM and is_pattern(run.input):
         raise ConfigError("output: the files of a pattern have an output each; give a directory instead of -")
+    if run.output == STREAM and run.input.suffix == ".json":
+        raise ConfigError("output: the predictions for a file of SQuAD are files in a directory; give one instead of -")
     with TemporaryDirectory(prefix="litebert-") as directory:
         source = _input_file(Path(directory)) if run.input == STREAM else run.input
         output = Path(directory) / "stdout.jsonl" if run.output == STREAM else run.output
@@ -36,9 +43,13 @@ def files_for_streams(run: PredictRun) -> Iterator[PredictRun]:
 
 
 def _input_file(directory: Path) -> Path:
-    """Standard input, to its end, as a file: JSON lines if it begins with `{`, otherwise one text a line."""
-    first = sys.stdin.buffer.read(1)
-    path = directory / ("stdin.jsonl" if first == b"{" else "stdin.txt")
+    """Standard input, to its end, as a file: JSON lines if it begins with `{`, otherwise one text a line.
+
+    A byte order mark, as some shells write it, and spaces before it do not count.
+    """
+    first = sys.stdin.buffer.read(_BEGINNING)
+    begins_with_object = first.removeprefix(codecs.BOM_UTF8).lstrip().startswith(b"{")
+    path = directory / ("stdin.jsonl" if begins_with_object else "stdin.txt")
     with path.open("wb") as file:
         file.write(first)
         shutil.copyfileobj(sys.stdin.buffer, file)

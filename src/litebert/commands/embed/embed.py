@@ -98,7 +98,7 @@ def _number_of_rows(run: EmbedRun) -> int:
 
 def fingerprint(run: EmbedRun) -> str:
     """Digest of everything that the vectors of a run depend on."""
-    settings = run.model_dump(exclude={"model", "input", "output", "files"})
+    settings = run.model_dump(exclude={"model", "input", "output", "files", "device"})
     return fingerprint_of([run.input], [Path(run.model)], settings)
 
 

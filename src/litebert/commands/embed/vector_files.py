@@ -137,4 +137,6 @@ def _column_windows(
 
 
 def _text(value: Any) -> str | None:
-    return value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    if value is None or isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False, default=str)  # rows of Parquet have dates and numbers of all kinds

@@ -134,7 +134,7 @@ def _load(run: PredictRun) -> Predictor:
 
 def _settings(run: PredictRun) -> dict[str, Any]:
     """What the predictions depend on besides model and input."""
-    return run.model_dump(exclude={"model", "input", "output", "files"})
+    return run.model_dump(exclude={"model", "input", "output", "files", "device"})
 
 
 def _digest(run: PredictRun) -> str:

@@ -103,7 +103,7 @@ def write_predictions(
                     except NoTokensError as error:
                         where = f"{source}:{window.rows[error.index].line}"
                         raise DataError(
-                            f"{where}: the text is empty or has no tokens; fill it, or remove the row"
+                            f"{where}: a text of the row has no tokens; fill it, or remove the row"
                         ) from None
                     content = output_format.render(window.rows, predicted.results)
                     file.write(content.encode() if isinstance(content, str) else content)

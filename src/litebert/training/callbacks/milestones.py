@@ -38,6 +38,8 @@ class Milestones(Callback):
         passed = [str(each) for each in run.schedule.milestones_between(self._before, run.progress)]
         self._before = run.progress
         missed = [each for each in passed if each not in self._saved]
+        if not self._saved and len([*self._directory.glob("step-*")]) >= len(passed):
+            return  # checkpoints of earlier versions do not say what was saved
         if missed and run.world.rank == 0:
             logger.warning(
                 "train.milestones: the run is at step %d already, so the models of %s are not saved; checkpoints that "
