@@ -13,6 +13,7 @@ from litebert.errors import CheckpointError, ConfigError
 from litebert.inference.predictor import Predictor
 from litebert.interop.convert_weights import convert
 from litebert.model.io.model_directory import load_model
+from litebert.training.callbacks.milestones import Milestones
 from litebert.training.checkpointing.checkpoint import read_tensors
 from support.models.tolerances import close_to
 from support.runs.callbacks import killed_after_saving
@@ -67,6 +68,15 @@ def test_milestones_that_a_resumed_run_has_passed_are_named(corpus_directory, tm
     missed = milestones.partition(",")[0].removeprefix("[").replace("step", "steps").replace("token", "tokens")
     assert f"the run is at step 2 already, so the models of {missed} are not saved" in caplog.text
     assert [path.name for path in sorted((out / "milestones").iterdir())] == list(NAMES)
+
+
+def test_milestones_that_an_earlier_version_saved_are_not_named(corpus_directory, tmp_path, caplog, monkeypatch):
+    out, settings = tmp_path / "run", plan(corpus_directory, *TOY, *STEPS)
+    with monkeypatch.context() as earlier:
+        earlier.setattr(Milestones, "state_dict", lambda self: {})
+        killed_after_saving(2, lambda callbacks: pretrain(settings, out, callbacks=callbacks))
+    pretrain(settings, out)
+    assert "train.milestones" not in caplog.text
 
 
 def test_new_milestones_of_a_finished_run_are_named(run, corpus_directory, tmp_path, caplog):

@@ -54,10 +54,25 @@ def test_every_command_with_settings_answers_so(line, answer, capsys):
     assert answer in capsys.readouterr().err
 
 
-def test_other_options_are_left_to_the_parser(capsys):
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["finetune", *FINETUNE, "--absent", "3"],
+        ["finetune", *FINETUNE, "--data", "rows.csv"],
+        ["finetune-tasks", "rte", "--model", "m", "--task-dir", "t", "--out", "o", "--seed", "1"],
+        ["sweep", "pretrain", "tiny", "init=random", "--corpus", "c", "--out", "o", "--seed", "1"],
+    ],
+    ids=lambda words: f"{words[0]} {words[-2]}",
+)
+def test_options_that_are_no_settings_and_those_that_others_decide_are_left_to_the_parser(words, capsys):
     with pytest.raises(SystemExit):
-        main(["finetune", *FINETUNE, "--absent", "3"])
-    assert "Unrecognized options: --absent" in capsys.readouterr().err
+        main(words)
+    assert f"Unrecognized options: {words[-2]}" in capsys.readouterr().err
+
+
+def test_word_after_a_flag_is_not_its_value(capsys):
+    assert main(["finetune", "--keep-head", "default", *FINETUNE]) == 2
+    assert "write keep_head=true instead" in capsys.readouterr().err
 
 
 def test_help_is_shown_beside_a_wrong_option(capsys):

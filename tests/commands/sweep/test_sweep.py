@@ -43,6 +43,13 @@ def test_trials_that_leave_their_precision_open_have_the_same_one(planned, tmp_p
     assert json.loads((tmp_path / "grid" / "precision.json").read_text()) == {"precision": "fp32"}
 
 
+def test_model_that_cannot_be_read_fails_its_own_trial(planned, tmp_path, pretrained):
+    grid = {"model": [str(tmp_path / "absent"), str(pretrained)]}
+    result = sweep(planned(grid, precision="auto"), tmp_path / "out")
+    assert result.trials[0].state == "failed"
+    assert result.trials[1].metrics
+
+
 def test_best_trial_is_a_recipe_that_trains_the_same_model_again(planned, tmp_path, monkeypatch, capsys):
     result = sweep(planned({"train.learning_rate": [1e-5, 0.01], "seed": [3]}), tmp_path / "out")
     assert result.configurations[0].settings == {"train.learning_rate": 0.01}
