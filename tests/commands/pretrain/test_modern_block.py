@@ -77,7 +77,7 @@ def test_layers_of_a_modern_model_are_analyzed(corpus_directory, tmp_path):
     assert min(*found.distances, *found.angles) > 0
 
 
-def test_analysis_of_layers_leaves_out_the_final_norm_and_takes_the_blocks_of_a_layer_together(corpus_directory):
+def test_layers_are_analyzed_without_the_final_norm_and_with_all_their_blocks(corpus_directory):
     torch.manual_seed(0)
     sizes = {**SIZES, "vocab_size": 60, "max_position_embeddings": 32, "intermediate_size": 64}
     config = ModelConfig(**{**sizes, "num_hidden_layers": 2, "inner_group_num": 2, "norm_first": True})
