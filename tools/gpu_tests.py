@@ -46,7 +46,9 @@ def run(where: Path) -> dict[str, set[str]]:
     """Test (or file that could not be imported) → the tags in JUnit's XML, such as `failure`."""
     with tempfile.TemporaryDirectory() as directory:
         file = Path(directory) / "junit.xml"
-        pytest.main([*PLAIN, "-m", "gpu", "-q", "-rs", f"--junitxml={file}", str(where)])
+        code = pytest.main([*PLAIN, "-m", "gpu", "-q", "-rs", f"--junitxml={file}", str(where)])
+        if not file.exists():
+            sys.exit(f"{where}: the tests did not start (pytest ended with code {code}); the reason is above")
         cases = list(ElementTree.parse(file).iter("testcase"))
     return {f"{case.get('classname')}::{case.get('name')}": {child.tag for child in case} for case in cases}
 

@@ -53,3 +53,12 @@ def test_gpu_check_stops_and_records_parts_that_exceed_their_time(gpu_check):
     assert status == 1
     assert all(part["stopped"] and not part["ok"] for part in parts.values())
     assert table.count("STOPPED") == len(parts) == 4
+
+
+def test_gpu_tests_that_cannot_start_are_an_error(tmp_path, monkeypatch):
+    (tmp_path / "conftest.py").write_text("import a_package_that_is_not_installed\n")
+    monkeypatch.syspath_prepend(TOOLS)
+    from gpu_tests import run
+
+    with pytest.raises(SystemExit, match="the tests did not start"):
+        run(tmp_path)

@@ -5,11 +5,14 @@ import json
 import pytest
 
 from litebert.cli.main import main
-from litebert.commands.compare.compare import compare
+from litebert.commands.compare.compare import compare, difference_between, differences_from
 from litebert.commands.compare.compare_settings import CompareRun
 from litebert.commands.data_arguments import ColumnArguments
+from litebert.commands.ensemble.examples import examples_of_file, source_of
+from litebert.commands.ensemble.members import Member
 from litebert.commands.evaluate.evaluate_labelled import evaluate_benchmark, evaluate_labelled
 from litebert.errors import ConfigError
+from litebert.inference.pipeline import Pipeline
 from litebert.model.config import ModelConfig
 from litebert.model.io.model_directory import save_model
 from litebert.model.models import ForSequenceClassification
@@ -69,6 +72,22 @@ def test_compare_of_two_groups_in_the_other_order_has_the_negative_difference(mo
     assert one.models == other.baseline
     assert one.difference.difference == pytest.approx(-other.difference.difference)
     assert (one.difference.low, one.difference.high) == pytest.approx((-other.difference.high, -other.difference.low))
+
+
+def test_several_baselines_have_the_differences_of_one_each_and_every_model_predicts_once(
+    models, opinions, monkeypatch
+):
+    first, second, third = map(Member.at, map(str, models(3)))
+    run = CompareRun(models=(str(first.path),), baseline=(str(second.path),), data=opinions)
+    examples = examples_of_file(first, source_of(first, run, opinions))
+    predicted, encoded = [], []
+    for name, calls in (("predict_encoded", predicted), ("encode", encoded)):
+        original = getattr(Pipeline, name)
+        monkeypatch.setattr(Pipeline, name, lambda *a, _call=original, _calls=calls: _calls.append(a) or _call(*a))
+    found = differences_from([first], {"second": [second], "third": [third]}, examples.data, examples.task)
+    assert (len(predicted), len(encoded)) == (3, 1)
+    for name, other in (("second", second), ("third", third)):
+        assert found[name] == difference_between([first], [other], examples.data, examples.task)
 
 
 def test_compare_on_a_benchmark_reads_the_split_that_evaluate_reads(models, tmp_path):

@@ -128,7 +128,7 @@ def test_table_compares_the_model_with_others_and_with_baselines(inputs, tiny_to
         means = [scores.models[each]["matthews"].mean for each in ("model", name)]
         assert scores.differences[name].difference == pytest.approx(means[0] - means[1], abs=tolerance())
         assert f"{100 * scores.differences[name].difference:+.1f} (" in row
-    monkeypatch.setattr("litebert.commands.finetune_tasks.finetune_tasks.difference_between", None)
+    monkeypatch.setattr("litebert.commands.finetune_tasks.finetune_tasks.differences_from", None)
     assert finetune_tasks(run).to_dict() == result.to_dict()  # the differences are kept
     assert "tf-idf, linear model" in result.to_text()
 

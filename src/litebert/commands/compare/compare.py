@@ -1,6 +1,6 @@
 """How much better some fine-tuned models are than others, on the same examples."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
@@ -13,6 +13,7 @@ from litebert.errors import ConfigError
 from litebert.settings import InferencePrecision
 from litebert.tasks.labelled_data import LabelledData, Task
 from litebert.tasks.metrics.bootstrap_difference import BootstrapDifference, bootstrap_difference_of_means
+from litebert.tasks.types.task_type import Scored
 
 
 @dataclass(frozen=True)
@@ -69,17 +70,33 @@ def difference_between(
     precision: InferencePrecision = "fp32",
 ) -> CompareResult:
     """The same for models and examples that are found already."""
-    labels = data.labels or ()
-    predicted = predict_members([*models, *baseline], data.examples, labels=labels, precision=precision)
-    scored = [each.score(task, data) for each in predicted]
-    metrics = {}
-    for metric in task.metrics:
-        scores = tuple(each.evaluation.metrics[metric] for each in scored)
-        predictions = [each.predicted_for(metric) for each in scored]
-        count = len(models)
-        difference = bootstrap_difference_of_means(metric, predictions[:count], predictions[count:], scored[0].targets)
-        metrics[metric] = MetricDifference(scores[:count], scores[count:], difference)
-    return CompareResult(len(data.examples), metrics)
+    return differences_from(models, {"baseline": baseline}, data, task, precision=precision)["baseline"]
+
+
+def differences_from(
+    models: Sequence[Member],
+    baselines: Mapping[str, Sequence[Member]],
+    data: LabelledData,
+    task: Task,
+    *,
+    precision: InferencePrecision = "fp32",
+) -> dict[str, CompareResult]:
+    """The same for several groups of other models, by name; each model predicts once."""
+    groups = [models, *baselines.values()]
+    members = [member for group in groups for member in group]
+    predicted = iter(predict_members(members, data.examples, labels=data.labels or (), precision=precision))
+    first, *others = [[next(predicted).score(task, data) for _ in group] for group in groups]
+    return {
+        name: CompareResult(len(data.examples), {metric: _difference(metric, first, other) for metric in task.metrics})
+        for name, other in zip(baselines, others, strict=True)
+    }
+
+
+def _difference(metric: str, models: Sequence[Scored], baseline: Sequence[Scored]) -> MetricDifference:
+    scores = [tuple(each.evaluation.metrics[metric] for each in group) for group in (models, baseline)]
+    predictions = [[each.predicted_for(metric) for each in group] for group in (models, baseline)]
+    difference = bootstrap_difference_of_means(metric, *predictions, models[0].targets)
+    return MetricDifference(*scores, difference)
 
 
 def _examples(run: CompareRun, first: Member) -> Examples:

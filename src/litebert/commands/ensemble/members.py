@@ -15,7 +15,7 @@ from litebert.inference.pipeline import Pipeline, average_predictions, with_labe
 from litebert.model.io.hub import model_directory
 from litebert.model.io.model_spec import CONFIG, ModelSpec, read_model_spec
 from litebert.settings import InferencePrecision
-from litebert.tasks.encoded import warn_empty
+from litebert.tasks.encoded import Encoded, warn_empty
 from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.labelled_data import LabelledData, Task
 from litebert.tasks.metrics.metrics import OF_SECOND_LABEL
@@ -74,9 +74,8 @@ class Predicted:
     """Examples without a token; their predictions are those of the special tokens alone."""
 
     @classmethod
-    def by(cls, pipeline: Pipeline, examples: Sequence[Any], labels: Sequence[str]) -> "Predicted":
-        """What a member predicts, with its labels in the order of `labels`."""
-        encoded = pipeline.encode(examples)
+    def by(cls, pipeline: Pipeline, encoded: Encoded, labels: Sequence[str]) -> "Predicted":
+        """What a member predicts for the examples in `encoded`, with its labels in the order of `labels`."""
         return cls(
             task_type=pipeline.task_type,
             predictions=with_labels(pipeline.predict_encoded(encoded), pipeline, labels),
@@ -128,11 +127,19 @@ def validate_label_order(members: Sequence[Member], task: Task | None) -> None:
 def predict_members(
     members: Sequence[Member], examples: Sequence[Any], *, labels: tuple[str, ...], precision: InferencePrecision
 ) -> list[Predicted]:
-    """What each member predicts, with its labels in the order of `labels`; one model is in memory at a time."""
+    """What each member predicts, with its labels in the order of `labels`; one model is in memory at a time.
+
+    Neighbours that read the examples alike, as runs with several seeds do, share the encoded ones.
+    """
     predicted = []
+    encoded, encoded_for = None, None
     for member in members:
         logger.info("%s: %d examples", member.path, len(examples))
-        predicted.append(Predicted.by(member.load(precision=precision), examples, labels))
+        pipeline = member.load(precision=precision)
+        reads = (pipeline.task_type, pipeline.tokenizer.fingerprint, pipeline.settings)
+        if encoded is None or reads != encoded_for:
+            encoded, encoded_for = pipeline.encode(examples), reads
+        predicted.append(Predicted.by(pipeline, encoded, labels))
     truncating = [
         f"{each.num_truncated} of {len(examples)} rows by {member.path} ({each.settings.max_length} tokens)"
         for member, each in zip(members, predicted, strict=True)
@@ -154,7 +161,7 @@ def averaged(members: Sequence[Predicted]) -> Predicted:
 
 def ensemble_results(pipelines: Sequence[Pipeline], examples: Sequence[Any]) -> WindowResults:
     """The averaged predictions of several pipelines, with the largest counts of truncated and of empty examples."""
-    members = [Predicted.by(each, examples, pipelines[0].labels) for each in pipelines]
+    members = [Predicted.by(each, each.encode(examples), pipelines[0].labels) for each in pipelines]
     counts = Counter(
         truncated=max(member.num_truncated for member in members), empty=max(member.num_empty for member in members)
     )

@@ -8,7 +8,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from litebert.commands.compare.compare import difference_between
+from litebert.commands.compare.compare import differences_from
 from litebert.commands.compute import with_one_precision
 from litebert.commands.ensemble.members import Member
 from litebert.commands.finetune.comparison import require_scikit_learn, scores_of_baseline
@@ -173,31 +173,37 @@ def _scores(run: FinetuneTasksRun, task: str, runs: Runs, jobs: int, callbacks: 
     linear = _linear_scores(run, task, rows=first.rows).get(metric) if run.baselines else None
     models = {name: _statistics(found) for name, found in results.items()}
     settings = runs[task, MODEL, 0].settings
-    differences = {name: _difference(run, settings, task, name, metric) for name in run.model_names if name != MODEL}
+    differences = _differences(run, settings, task, metric)
     return TaskScores(metric, first.train_examples, first.best["examples"], linear, models, differences)
 
 
-def _difference(
-    run: FinetuneTasksRun, settings: FinetuneRun, task: str, other: str, metric: str
-) -> BootstrapDifference:
-    """The difference of `MODEL` to another model, kept in a file that is named by a hash of what it depends on.
+def _differences(
+    run: FinetuneTasksRun, settings: FinetuneRun, task: str, metric: str
+) -> dict[str, BootstrapDifference]:
+    """The difference of `MODEL` to each other model, kept in files that are named by a hash of what they depend on.
 
     `settings`: of a run of `MODEL` on the task, for the data and the precision.
     """
-    models, others = (
-        [Member.at(str(run.directory_of(task, name=name, seed=seed))) for seed in range(run.seeds)]
-        for name in (MODEL, other)
-    )
+    members = {
+        name: [Member.at(str(run.directory_of(task, name=name, seed=seed))) for seed in range(run.seeds)]
+        for name in run.model_names
+    }
+    models = members.pop(MODEL)
     precision = settings.train.precision
     identity = {"data": without_directory(settings.data), "metric": metric, "precision": precision}
-    fingerprint = fingerprint_of([], [member.directory for member in (*models, *others)], identity)
-    file = run.out / "compared" / other / task / f"difference-{fingerprint[:8]}.json"
-    if not file.exists():
+    files = {}
+    for name, others in members.items():
+        fingerprint = fingerprint_of([], [member.directory for member in (*models, *others)], identity)
+        files[name] = run.out / "compared" / name / task / f"difference-{fingerprint[:8]}.json"
+    if waiting := {name: members[name] for name, file in files.items() if not file.exists()}:
         data = read_data(settings)
         scored = replace(data.task, metrics=(metric,), metric_for_best_model=metric)
-        result = difference_between(models, others, data.dev, scored, precision=precision)
-        write_json(file, asdict(result.metrics[metric].difference))
-    return BootstrapDifference(**read_json_object(file, if_missing="run the command again"))
+        for name, found in differences_from(models, waiting, data.dev, scored, precision=precision).items():
+            write_json(files[name], asdict(found.metrics[metric].difference))
+    return {
+        name: BootstrapDifference(**read_json_object(file, if_missing="run the command again"))
+        for name, file in files.items()
+    }
 
 
 def _linear_scores(run: FinetuneTasksRun, task: str, *, rows: Mapping[str, str]) -> dict[str, float]:
