@@ -3,12 +3,13 @@
     python benchmarks/ladder.py ARMS.yaml --corpus CORPUS --out DIR --suite BLIMP [--tokens 2M --rungs 3 --seeds 3]
 
 ARMS.yaml holds `recipe: NAME`, `settings: [key=value, …]` of all arms, and `arms: {name: [key=value, …]}`, in which
-each arm differs from that; the first arm is the reference. `trial=NAME` patches the run (arms/trials.py). Each run of
-a rung is trained from the beginning, because its learning rate falls to zero at the end of the rung. The last rung is
-run with every seed. A rung ranks its arms by `--metric`: the accuracy on minimal pairs, by next tokens if the arm has
-causal steps and otherwise by pseudo-log-likelihood, or the MLM loss on validation text. Each run is a run directory,
-so a ladder that was stopped continues; `ladder.json` and `ladder.md` are written after each run. Arms of equal tokens
-may differ in time: the seconds of a run's steps are in the table.
+each arm differs from that; the first arm is the reference. `trial=NAME` patches the run (arms/trials.py); `cost=1.5`
+says that a token of this arm takes 1.5 times as long as one of the reference, so that it gets as many fewer tokens and
+all arms take equal time. Each run of a rung is trained from the beginning, because its learning rate falls to zero at
+the end of the rung. The last rung is run with every seed. A rung ranks its arms by `--metric`: the accuracy on minimal
+pairs, by next tokens if the arm has causal steps and otherwise by pseudo-log-likelihood, or the MLM loss on validation
+text. Each run is a run directory, so a ladder that was stopped continues; `ladder.json` and `ladder.md` are written
+after each run. Arms of equal tokens may differ in time: the seconds of a run's steps are in the table.
 
 A second table has medians and ranges over the seeds of the last rung, and the speed-up: how many times faster than the
 reference an arm reaches the MLM loss that both reach, by the evaluations of its run (`train.evaluate_every`), in
@@ -19,6 +20,7 @@ tokens in an equal share of their steps; the seconds are those of a quiet machin
 import argparse
 import hashlib
 import json
+import math
 import sys
 from argparse import Namespace
 from contextlib import nullcontext
@@ -44,6 +46,7 @@ from litebert.training.distributed.context import DistributedContext
 from litebert.training.loop.duration import Duration
 
 TRIAL = "trial="
+COST = "cost="
 SECOND_PHASE = "second-phase"
 """File in the run directory of a trial whose first phase is finished."""
 Curve = list[tuple[float, float, float]]
@@ -58,6 +61,7 @@ class Run:
 
     arm: str
     tokens: int
+    """Of the reference on this rung; the arm's own divided by its cost."""
     seed: int
     seconds: float
     """Of all steps."""
@@ -108,7 +112,7 @@ def run_ladder(arguments: Namespace) -> None:
 def run(recipe: str, name: str, overrides: list[str], *, tokens: int, seed: int, arguments: Namespace) -> Run:
     """Train and score an arm; a finished one is read from its directory."""
     out = arguments.out / f"{name}-{tokens}-seed{seed}"
-    fixed = [f"train.duration={tokens} tokens", f"seed={seed}"]
+    fixed = [f"train.duration={int(tokens / cost_of(name, overrides))} tokens", f"seed={seed}"]
     settings, trial = settings_of(recipe, name, [*overrides, *fixed], corpus=arguments.corpus)
     settings = with_saved_precision(settings, out, DistributedContext.current())
     refuse_other_settings(out, settings, trial)
@@ -139,7 +143,8 @@ def run(recipe: str, name: str, overrides: list[str], *, tokens: int, seed: int,
 def settings_of(recipe: str, arm: str, overrides: list[str], *, corpus: Path) -> tuple[PretrainRun, str | None]:
     """The settings of a run, and its trial if it has one; ConfigError if one of them is wrong."""
     trial = trial_of(arm, overrides)
-    changes = [word for word in overrides if not word.startswith(TRIAL)]
+    cost_of(arm, overrides)
+    changes = [word for word in overrides if not word.startswith((TRIAL, COST))]
     try:
         return load_pretrain_config(recipe, changes, corpus=corpus), trial
     except ConfigError as error:
@@ -153,6 +158,20 @@ def trial_of(arm: str, overrides: list[str]) -> str | None:
     if len(trials) > 1 or not set(trials) <= set(known):
         raise ConfigError(f"{arm}: expected at most one trial of {', '.join(known)}; found {', '.join(trials)}")
     return trials[0] if trials else None
+
+
+def cost_of(arm: str, overrides: list[str]) -> float:
+    """Time of a token of an arm, relative to one of the reference; ConfigError for anything but a positive number."""
+    costs = [word.removeprefix(COST) for word in overrides if word.startswith(COST)]
+    if not costs:
+        return 1.0
+    try:
+        (cost,) = map(float, costs)
+    except ValueError:
+        cost = 0.0
+    if not 0 < cost < math.inf:
+        raise ConfigError(f"{arm}: expected one cost, a positive number; found {', '.join(costs)}")
+    return cost
 
 
 def refuse_other_settings(out: Path, settings: PretrainRun, trial: str | None) -> None:

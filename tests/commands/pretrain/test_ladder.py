@@ -120,6 +120,7 @@ def test_trials_change_training_and_not_the_evaluation_before_it(name, run_arm, 
     ("arm", "suite", "message"),
     [
         ("train.learning_rte=1", [], "arms.yaml: wrong: tiny: unknown setting 'train.learning_rte'"),
+        ("cost=-1", [], "arms.yaml: wrong: expected one cost, a positive number; found -1"),
         ("trial=z_los", [], "arms.yaml: wrong: expected at most one trial of"),
         ("batch_size=16", ["--suite", "/nowhere"], "/nowhere: no such file or directory"),
     ],
@@ -139,6 +140,17 @@ def test_wrong_arms_and_suites_end_a_ladder_before_it_trains(
 def test_a_trial_that_does_not_exist_and_two_trials_are_errors(run_arm, words):
     with pytest.raises(ConfigError, match=f"expected at most one trial of stochastic_depth, .*found {words[0][6:]}"):
         run_arm("typo", *words)
+
+
+def test_an_arm_of_twice_the_cost_gets_half_of_the_tokens(run_arm):
+    tokens = {cost: run_arm(cost, f"cost={cost}").curve[-1][1] for cost in ("1", "2")}
+    assert tokens["2"] == pytest.approx(tokens["1"] / 2, rel=0.15), "whole steps"
+
+
+@pytest.mark.parametrize("words", [["cost=0"], ["cost=much"], ["cost=inf"], ["cost=1", "cost=2"]])
+def test_a_cost_that_is_no_positive_number_and_two_costs_are_errors(run_arm, words):
+    with pytest.raises(ConfigError, match="expected one cost, a positive number; found"):
+        run_arm("wrong", *words)
 
 
 def test_every_trial_is_tested(trials):
