@@ -29,6 +29,9 @@ PLAIN = (
     "--continue-on-collection-errors",
 )
 
+ENDED = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED)
+"""All tests were run, or there were none."""
+
 
 def main() -> int:
     arguments = _arguments()
@@ -47,8 +50,8 @@ def run(where: Path) -> dict[str, set[str]]:
     with tempfile.TemporaryDirectory() as directory:
         file = Path(directory) / "junit.xml"
         code = pytest.main([*PLAIN, "-m", "gpu", "-q", "-rs", f"--junitxml={file}", str(where)])
-        if not file.exists():
-            sys.exit(f"{where}: the tests did not start (pytest ended with code {code}); the reason is above")
+        if not file.exists() or code not in ENDED:
+            sys.exit(f"{where}: the tests did not run to their end (pytest's code {code}); the reason is above")
         cases = list(ElementTree.parse(file).iter("testcase"))
     return {f"{case.get('classname')}::{case.get('name')}": {child.tag for child in case} for case in cases}
 

@@ -1,9 +1,13 @@
 """Compute settings change what a step costs and none of its results."""
 
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from threading import Barrier, BrokenBarrierError
+
 import pytest
 import torch
 
-from litebert.commands.compute import Compute, warn_slow_bf16
+from litebert.commands.compute import Compute, kept_precision, warn_slow_bf16
 from litebert.commands.pretrain.dry_run import dry_run
 from litebert.commands.pretrain.pretrain import pretrain
 from litebert.model import matmul_speed
@@ -87,3 +91,19 @@ def test_warn_slow_bf16_only_where_the_processor_emulates_it(
     monkeypatch.setattr("litebert.commands.compute.has_bf16_instructions", lambda: instructions)
     warn_slow_bf16(precision, torch.device(device))
     assert ("no bf16 instructions" in caplog.text) is warned
+
+
+def test_commands_that_begin_at_the_same_time_keep_what_one_of_them_measures(tmp_path):
+    both_measure = Barrier(2)
+    measured = []
+
+    def measure(found):
+        measured.append(found)
+        with suppress(BrokenBarrierError):
+            both_measure.wait(0.2)  # passes at once if the other one measures too
+        return found
+
+    with ThreadPoolExecutor(2) as pool:
+        kept = [pool.submit(kept_precision, tmp_path, [], lambda name=name: measure(name)) for name in ("fp32", "bf16")]
+    assert {each.result() for each in kept} == {measured[0]}
+    assert len(measured) == 1

@@ -193,6 +193,8 @@ def test_predictor_load_refuses_wrong_options(saved, options, message):
         ("auto", "int8", True, "cpu"),
         ("cpu", "fp32", True, "cpu"),
         ("cuda:1", "bf16", True, "cuda:1"),
+        (torch.device("cuda", 1), "bf16", True, "cuda:1"),
+        (torch.device("cpu"), "fp32", True, "cpu"),
     ],
 )
 def test_auto_is_a_cuda_device_where_there_is_one_that_computes_the_precision(

@@ -60,5 +60,5 @@ def test_gpu_tests_that_cannot_start_are_an_error(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(TOOLS)
     from gpu_tests import run
 
-    with pytest.raises(SystemExit, match="the tests did not start"):
+    with pytest.raises(SystemExit, match="the tests did not run to their end"):
         run(tmp_path)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast, get_args
 from pydantic import Field
 
 from litebert.errors import CheckpointError, LitebertError
-from litebert.files import RUN_SETTINGS, read_json_object, write_json
+from litebert.files import RUN_SETTINGS, locked, read_json_object, write_json
 from litebert.machine import has_bf16_instructions
 from litebert.precision import gpu_computes_bf16
 from litebert.settings import InferencePrecision, Settings, TrainingPrecision, read_yaml
@@ -25,6 +25,8 @@ R = TypeVar("R", bound=Any)
 """Settings of a run, with `train`."""
 PRECISION: Final = "precision.json"
 """File in the directory of several runs: the precision of those whose settings leave it to be measured."""
+MOST_SECONDS_OF_MEASUREMENT: Final = 300.0
+"""How long a process waits for another one that measures the precision of the same directory."""
 logger = logging.getLogger(__name__)
 
 
@@ -110,14 +112,22 @@ def kept_precision(out: Path, directories: Iterable[Path], measure: Callable[[],
     """
     file = out / PRECISION
     if not file.exists():
-        started = (read_yaml(each / RUN_SETTINGS) for each in directories if (each / RUN_SETTINGS).exists())
-        named = (settings.get("train", {}).get("precision", "auto") for settings in started)
-        write_json(file, {"precision": next((each for each in named if each != "auto"), None) or measure()})
+        busy = CheckpointError(f"{file}: another process has measured the precision for minutes; stop it, or wait")
+        with locked(out / f".{PRECISION}.lock", busy=busy, timeout=MOST_SECONDS_OF_MEASUREMENT):
+            _keep_precision(file, directories, measure)
     precision: Any = read_json_object(file, if_missing="run the command again").get("precision")
     if precision == "auto" or precision not in get_args(TrainingPrecision):
         raise CheckpointError(f"{file}: has no precision; remove it, and the same command writes it anew")
     logger.info("train.precision: %s for all runs that leave it open (%s)", precision, file)
     return precision
+
+
+def _keep_precision(file: Path, directories: Iterable[Path], measure: Callable[[], str]) -> None:
+    """Write the file, unless another process has written it meanwhile."""
+    if not file.exists():
+        started = (read_yaml(each / RUN_SETTINGS) for each in directories if (each / RUN_SETTINGS).exists())
+        named = (settings.get("train", {}).get("precision", "auto") for settings in started)
+        write_json(file, {"precision": next((each for each in named if each != "auto"), None) or measure()})
 
 
 def _fastest_precision(config: "ModelConfig", device: "torch.device") -> InferencePrecision:

@@ -29,8 +29,9 @@ def resolve_device(device: str, precision: InferencePrecision) -> str:
     return "cuda" if precision != "int8" and torch.cuda.is_available() else "cpu"
 
 
-def usable_device(device: str, precision: InferencePrecision) -> str:
+def usable_device(device: str | torch.device, precision: InferencePrecision) -> str:
     """`resolve_device`, with a ConfigError for a device that torch does not find, or that does not compute int8."""
+    device = str(device)
     resolved = resolve_device(device, precision)
     try:
         found = torch.device(resolved)

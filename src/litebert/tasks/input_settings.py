@@ -37,6 +37,10 @@ class InputSettings(Settings):
         """The settings of an ensemble."""
         return members[0]
 
+    def of_encoding(self) -> Self:
+        """The settings without those that token sequences do not depend on; equal ones give equal sequences."""
+        return self
+
     def with_metrics(self, metrics: Mapping[str, float]) -> Self:
         """The settings with what an evaluation has chosen."""
         return self

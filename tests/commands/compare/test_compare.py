@@ -1,6 +1,8 @@
 """Two groups of fine-tuned models on the same examples."""
 
 import json
+import weakref
+from argparse import Namespace
 
 import pytest
 
@@ -9,13 +11,15 @@ from litebert.commands.compare.compare import compare, difference_between, diffe
 from litebert.commands.compare.compare_settings import CompareRun
 from litebert.commands.data_arguments import ColumnArguments
 from litebert.commands.ensemble.examples import examples_of_file, source_of
-from litebert.commands.ensemble.members import Member
+from litebert.commands.ensemble.members import Member, predict_members
 from litebert.commands.evaluate.evaluate_labelled import evaluate_benchmark, evaluate_labelled
 from litebert.errors import ConfigError
 from litebert.inference.pipeline import Pipeline
 from litebert.model.config import ModelConfig
 from litebert.model.io.model_directory import save_model
 from litebert.model.models import ForSequenceClassification
+from litebert.tasks.labelled_data import Example
+from litebert.training.distributed.context import DistributedContext
 from support.data.benchmark_files import write_cola
 from support.data.labelled_files import write_opinions
 
@@ -77,17 +81,40 @@ def test_compare_of_two_groups_in_the_other_order_has_the_negative_difference(mo
 def test_several_baselines_have_the_differences_of_one_each_and_every_model_predicts_once(
     models, opinions, monkeypatch
 ):
-    first, second, third = map(Member.at, map(str, models(3)))
-    run = CompareRun(models=(str(first.path),), baseline=(str(second.path),), data=opinions)
-    examples = examples_of_file(first, source_of(first, run, opinions))
+    members = list(map(Member.at, map(str, models(6))))
+    groups = {"second": members[2:4], "third": members[4:]}
+    run = CompareRun(models=(str(members[0].path),), baseline=(str(members[2].path),), data=opinions)
+    examples = examples_of_file(members[0], source_of(members[0], run, opinions))
+    expected = {n: difference_between(members[:2], each, examples.data, examples.task) for n, each in groups.items()}
     predicted, encoded = [], []
     for name, calls in (("predict_encoded", predicted), ("encode", encoded)):
         original = getattr(Pipeline, name)
         monkeypatch.setattr(Pipeline, name, lambda *a, _call=original, _calls=calls: _calls.append(a) or _call(*a))
-    found = differences_from([first], {"second": [second], "third": [third]}, examples.data, examples.task)
-    assert (len(predicted), len(encoded)) == (3, 1)
-    for name, other in (("second", second), ("third", third)):
-        assert found[name] == difference_between([first], [other], examples.data, examples.task)
+    found = dict(differences_from(members[:2], groups, examples.data, examples.task))
+    assert found == expected
+    assert (len(predicted), len(encoded)) == (6, 3), "each group encodes once"
+
+
+def test_one_model_is_in_memory_at_a_time(models, opinions, monkeypatch):
+    members, alive, load = list(map(Member.at, map(str, models(3)))), [], Pipeline.load
+
+    def load_and_count(*arguments, **options):
+        assert not any(reference() for reference in alive)
+        pipeline = load(*arguments, **options)
+        alive.append(weakref.ref(pipeline.model))
+        return pipeline
+
+    monkeypatch.setattr(Pipeline, "load", load_and_count)
+    predict_members(members, [Example(text="a film")] * 3, labels=("bad", "good"), precision="fp32")
+    assert len(alive) == 3
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_members_predict_on_the_device_that_is_asked_for(models, monkeypatch, device):
+    (member,), asked = map(Member.at, map(str, models(1))), []
+    monkeypatch.setattr(DistributedContext, "current", lambda name: asked.append(name) or Namespace(device="cpu"))
+    predict_members([member], [Example(text="a film")], labels=("bad", "good"), precision="fp32", device=device)
+    assert asked == [device]
 
 
 def test_compare_on_a_benchmark_reads_the_split_that_evaluate_reads(models, tmp_path):

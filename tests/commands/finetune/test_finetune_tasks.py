@@ -9,7 +9,7 @@ import torch
 from safetensors.torch import load_file
 
 from litebert.cli.main import main
-from litebert.commands.compare.compare import difference_between
+from litebert.commands.compare.compare import differences_from
 from litebert.commands.finetune.finetune_settings import load_finetune_config
 from litebert.commands.finetune_tasks.finetune_tasks import finetune_tasks
 from litebert.commands.finetune_tasks.finetune_tasks_settings import FinetuneTasksRun
@@ -190,14 +190,14 @@ def test_runs_that_leave_their_precision_open_have_the_same_one(inputs, tmp_path
     assert json.loads((run.out / "precision.json").read_text()) == {"precision": "bf16"}
     compared = []
     monkeypatch.setattr(
-        "litebert.commands.finetune_tasks.finetune_tasks.difference_between",
-        lambda *arguments, precision: compared.append(precision) or difference_between(*arguments, precision=precision),
+        "litebert.commands.finetune_tasks.finetune_tasks.differences_from",
+        lambda *arguments, **options: compared.append(options) or differences_from(*arguments, **options),
     )
     for file in (run.out / "compared").rglob("difference-*.json"):
         file.unlink()
     finetune_tasks(run.replace(seeds=2), jobs=jobs)
     assert saved_precisions(run.out) == ["bf16"] * 4
-    assert compared == ["bf16"]
+    assert compared == [{"precision": "bf16", "device": "cpu"}]
 
 
 def test_runs_that_have_started_keep_their_precision(inputs, tmp_path, monkeypatch, caplog):

@@ -1,6 +1,6 @@
 """How much better some fine-tuned models are than others, on the same examples."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
@@ -10,7 +10,7 @@ from litebert.commands.ensemble.examples import Examples, examples_of_benchmark,
 from litebert.commands.ensemble.members import Member, members_at, predict_members, validate_label_order
 from litebert.commands.result import Result
 from litebert.errors import ConfigError
-from litebert.settings import InferencePrecision
+from litebert.settings import DeviceName, InferencePrecision
 from litebert.tasks.labelled_data import LabelledData, Task
 from litebert.tasks.metrics.bootstrap_difference import BootstrapDifference, bootstrap_difference_of_means
 from litebert.tasks.types.task_type import Scored
@@ -70,7 +70,8 @@ def difference_between(
     precision: InferencePrecision = "fp32",
 ) -> CompareResult:
     """The same for models and examples that are found already."""
-    return differences_from(models, {"baseline": baseline}, data, task, precision=precision)["baseline"]
+    ((_, result),) = differences_from(models, {"baseline": baseline}, data, task, precision=precision)
+    return result
 
 
 def differences_from(
@@ -80,23 +81,29 @@ def differences_from(
     task: Task,
     *,
     precision: InferencePrecision = "fp32",
-) -> dict[str, CompareResult]:
-    """The same for several groups of other models, by name; each model predicts once."""
-    groups = [models, *baselines.values()]
-    members = [member for group in groups for member in group]
-    predicted = iter(predict_members(members, data.examples, labels=data.labels or (), precision=precision))
-    first, *others = [[next(predicted).score(task, data) for _ in group] for group in groups]
-    return {
-        name: CompareResult(len(data.examples), {metric: _difference(metric, first, other) for metric in task.metrics})
-        for name, other in zip(baselines, others, strict=True)
-    }
+    device: DeviceName = "auto",
+) -> Iterator[tuple[str, CompareResult]]:
+    """The same for several groups of other models, by name, one after the other; each model predicts once."""
+    options = {"labels": data.labels or (), "precision": precision, "device": device}
+
+    def scored(members: Sequence[Member]) -> list[Scored]:
+        return [each.score(task, data) for each in predict_members(members, data.examples, **options)]
+
+    first = scored(models)
+    for name, members in baselines.items():
+        other = scored(members)
+        metrics = {metric: _difference(metric, first, other) for metric in task.metrics}
+        yield name, CompareResult(len(data.examples), metrics)
 
 
 def _difference(metric: str, models: Sequence[Scored], baseline: Sequence[Scored]) -> MetricDifference:
-    scores = [tuple(each.evaluation.metrics[metric] for each in group) for group in (models, baseline)]
-    predictions = [[each.predicted_for(metric) for each in group] for group in (models, baseline)]
-    difference = bootstrap_difference_of_means(metric, *predictions, models[0].targets)
-    return MetricDifference(*scores, difference)
+    first, second = ([each.predicted_for(metric) for each in group] for group in (models, baseline))
+    difference = bootstrap_difference_of_means(metric, first, second, models[0].targets)
+    return MetricDifference(_scores(metric, models), _scores(metric, baseline), difference)
+
+
+def _scores(metric: str, group: Sequence[Scored]) -> tuple[float, ...]:
+    return tuple(each.evaluation.metrics[metric] for each in group)
 
 
 def _examples(run: CompareRun, first: Member) -> Examples:

@@ -14,7 +14,7 @@ from litebert.errors import ConfigError
 from litebert.inference.pipeline import Pipeline, average_predictions, with_labels
 from litebert.model.io.hub import model_directory
 from litebert.model.io.model_spec import CONFIG, ModelSpec, read_model_spec
-from litebert.settings import InferencePrecision
+from litebert.settings import DeviceName, InferencePrecision
 from litebert.tasks.encoded import Encoded, warn_empty
 from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.labelled_data import LabelledData, Task
@@ -47,10 +47,10 @@ class Member:
         spec = read_model_spec(directory)
         return cls(Path(source), directory, spec, task_type_of(directory, spec))
 
-    def load(self, *, precision: InferencePrecision) -> Pipeline:
+    def load(self, *, precision: InferencePrecision, device: DeviceName = "auto") -> Pipeline:
         """The member, ready to predict in float64."""
-        device = DistributedContext.current().device
-        return Pipeline.load(self.directory, device=device, precision=precision, dtype=np.float64)
+        found = DistributedContext.current(device).device
+        return Pipeline.load(self.directory, device=found, precision=precision, dtype=np.float64)
 
     def describe(self) -> str:
         """Task type and labels."""
@@ -124,22 +124,43 @@ def validate_label_order(members: Sequence[Member], task: Task | None) -> None:
         )
 
 
+class SharedEncoding:
+    """Examples as the last pipeline reads them, which the next one shares if it reads them alike."""
+
+    def __init__(self, examples: Sequence[Any]) -> None:
+        self._examples = examples
+        self._encoded: Encoded | None = None
+        self._reads: tuple[object, ...] = ()
+
+    def by(self, pipeline: Pipeline) -> Encoded:
+        """The sequences of the examples."""
+        reads = (pipeline.task_type, pipeline.tokenizer.fingerprint, pipeline.settings.of_encoding())
+        if self._encoded is None or reads != self._reads:
+            self._encoded = None  # before the new ones, so that not both are in memory
+            self._encoded, self._reads = pipeline.encode(self._examples), reads
+        return self._encoded
+
+
 def predict_members(
-    members: Sequence[Member], examples: Sequence[Any], *, labels: tuple[str, ...], precision: InferencePrecision
+    members: Sequence[Member],
+    examples: Sequence[Any],
+    *,
+    labels: tuple[str, ...],
+    precision: InferencePrecision,
+    device: DeviceName = "auto",
 ) -> list[Predicted]:
     """What each member predicts, with its labels in the order of `labels`; one model is in memory at a time.
 
     Neighbours that read the examples alike, as runs with several seeds do, share the encoded ones.
     """
-    predicted = []
-    encoded, encoded_for = None, None
-    for member in members:
+    encoding = SharedEncoding(examples)
+
+    def predict(member: Member) -> Predicted:  # a function, at whose end the model is freed
         logger.info("%s: %d examples", member.path, len(examples))
-        pipeline = member.load(precision=precision)
-        reads = (pipeline.task_type, pipeline.tokenizer.fingerprint, pipeline.settings)
-        if encoded is None or reads != encoded_for:
-            encoded, encoded_for = pipeline.encode(examples), reads
-        predicted.append(Predicted.by(pipeline, encoded, labels))
+        pipeline = member.load(precision=precision, device=device)
+        return Predicted.by(pipeline, encoding.by(pipeline), labels)
+
+    predicted = [predict(member) for member in members]
     truncating = [
         f"{each.num_truncated} of {len(examples)} rows by {member.path} ({each.settings.max_length} tokens)"
         for member, each in zip(members, predicted, strict=True)

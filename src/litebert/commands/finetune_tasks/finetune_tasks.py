@@ -182,7 +182,7 @@ def _differences(
 ) -> dict[str, BootstrapDifference]:
     """The difference of `MODEL` to each other model, kept in files that are named by a hash of what they depend on.
 
-    `settings`: of a run of `MODEL` on the task, for the data and the precision.
+    `settings`: of a run of `MODEL` on the task, for the data, the precision and the device.
     """
     members = {
         name: [Member.at(str(run.directory_of(task, name=name, seed=seed))) for seed in range(run.seeds)]
@@ -198,7 +198,8 @@ def _differences(
     if waiting := {name: members[name] for name, file in files.items() if not file.exists()}:
         data = read_data(settings)
         scored = replace(data.task, metrics=(metric,), metric_for_best_model=metric)
-        for name, found in differences_from(models, waiting, data.dev, scored, precision=precision).items():
+        options = {"precision": precision, "device": settings.train.device}
+        for name, found in differences_from(models, waiting, data.dev, scored, **options):
             write_json(files[name], asdict(found.metrics[metric].difference))
     return {
         name: BootstrapDifference(**read_json_object(file, if_missing="run the command again"))

@@ -36,6 +36,13 @@ def test_no_answer_threshold_that_is_given_overrides_the_chosen_one(chosen):
     assert QuestionSettings(no_answer_threshold=chosen).threshold(2.0).to_text() == "2.0000 (as given)"
 
 
+def test_encoding_depends_on_lengths_but_not_on_the_threshold():
+    settings = QuestionSettings(no_answer_threshold=1.0)
+    assert settings.of_encoding() == QuestionSettings(no_answer_threshold=2.0).of_encoding()
+    assert settings.of_encoding() != QuestionSettings(doc_stride=64).of_encoding()
+    assert InputSettings(max_length=8).of_encoding() != InputSettings(max_length=16).of_encoding()
+
+
 def test_no_answer_threshold_of_an_ensemble_is_the_mean():
     first, second = QuestionSettings(no_answer_threshold=1.0), QuestionSettings(no_answer_threshold=2.0)
     assert QuestionSettings.of_ensemble([first, second]).no_answer_threshold == 1.5

@@ -60,6 +60,10 @@ class QuestionSettings(InputSettings):
         mean = float(np.mean(chosen)) if len(chosen) == len(thresholds) else None
         return members[0].model_copy(update={"no_answer_threshold": mean})
 
+    def of_encoding(self) -> Self:
+        """The settings without the threshold, which is chosen for each model."""
+        return self.model_copy(update={THRESHOLD: None})
+
     def with_metrics(self, metrics: Mapping[str, float]) -> Self:
         """The settings with the threshold of an evaluation, if it has one."""
         return self.model_copy(update={"no_answer_threshold": metrics.get(THRESHOLD)})
