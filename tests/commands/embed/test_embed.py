@@ -190,6 +190,14 @@ def test_embed_rejects_invalid_input_and_writes_nothing(model, tmp_path, content
     assert [path.name for path in tmp_path.iterdir() if not path.name.startswith(".")] == ["in.csv"]
 
 
+def test_embed_finds_a_late_column_of_the_vectors_before_it_embeds(model, tmp_path, monkeypatch):
+    monkeypatch.setattr(Predictor, "load", lambda *arguments, **options: pytest.fail("loaded"))
+    source = tmp_path / "in.jsonl"
+    source.write_text('{"text": "music"}\n{"text": "film", "embedding": 1}\n')
+    with pytest.raises(DataError, match=r"in\.jsonl:2: column 'embedding' is where"):
+        run_embed(model, source, tmp_path / "out.jsonl")
+
+
 def test_embed_rejects_its_input_as_output(model, tmp_path):
     (tmp_path / "in.jsonl").write_text('{"text": "music"}\n')
     with pytest.raises(ConfigError, match="is the input; choose another file"):

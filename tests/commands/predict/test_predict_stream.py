@@ -18,7 +18,7 @@ from litebert.files import locked
 from litebert.model.io.model_directory import save_model
 from litebert.model.models import ForSequenceClassification, ForTokenClassification
 from litebert.tasks.input_settings import InputSettings
-from litebert.tasks.output_formats import RowFormat
+from litebert.tasks.output_formats import OutputError, RowFormat
 from litebert.tasks.readers.tables import iter_tables
 from litebert.tasks.results import Regression
 from support.programs.forks import ForkedPopen
@@ -207,6 +207,29 @@ def test_predict_interrupted_from_the_keyboard_says_how_to_continue(tmp_path):
     assert stopped.value.exit_code == 128 + signal.SIGINT
     assert write().rows == 15
     assert seen == [4, 4, 4, 4, 3]
+
+
+@pytest.mark.parametrize("bad_row", [1, 9])
+def test_predictions_stay_when_the_output_cannot_hold_a_later_row(tmp_path, bad_row):
+    source, output = tmp_path / "in.jsonl", tmp_path / "out.tsv"
+    rows = [{"text": "a\tb" if number == bad_row else "a"} for number in range(12)]
+    source.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+    def windows(skip):
+        for table in iter_tables(source, rows_per_table=4, skip_rows=skip):
+            yield Window(table.rows, table.texts("text"))
+
+    def predictions(examples):
+        return WindowResults([Regression(0.5)] * len(examples))
+
+    with pytest.raises(OutputError, match=f"row {bad_row + 1} contains a tab or a line break"):
+        write_predictions(output, RowFormat(source, output), windows, predictions, source=source, fingerprint="x")
+    if bad_row == 1:
+        assert [path.name for path in tmp_path.iterdir()] == ["in.jsonl"]
+        return
+    state = json.loads((tmp_path / ".out.tsv.state.json").read_text())
+    assert state["rows"] == 8
+    assert (tmp_path / ".out.tsv.partial").read_bytes()[: state["bytes"]].count(b"\n") == 1 + 8
 
 
 def test_interrupted_predict_starts_again_if_the_input_has_changed(classifier, tmp_path, monkeypatch, caplog):

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from litebert.commands.embed.embed_settings import VECTOR_SUFFIXES, EmbedRun
 from litebert.commands.embed.vector_files import (
+    COLUMN,
     Embedding,
     NpyFormat,
     VectorSpec,
@@ -89,7 +90,10 @@ def _embed_file(run: EmbedRun, predictor: Predictor) -> EmbedResult:
 def _number_of_rows(run: EmbedRun) -> int:
     """The rows of the input, which is read once; DataError if it is invalid."""
     rows = 0
+    row_format = RowFormat(run.input, run.output) if run.output.suffix == ".jsonl" else None
     for window in texts_of(run.input, run.text).windows():
+        if row_format is not None:
+            row_format.validate(window.rows, (COLUMN,))
         if not rows and run.output.suffix == ".parquet":
             validate_parquet(run.input, window.rows[0])
         rows += len(window.rows)

@@ -163,7 +163,7 @@ def _predict_file(run: PredictRun, predictor: Predictor) -> PredictResult:
         lambda examples: _results(predictor, examples, run.top_k or DEFAULT_TOP_K),
         models=[model],
         settings=_settings(run.model_copy(update={"precision": predictor.precision})),
-        validate=lambda examples: _validate_masks(predictor, examples, run.input),
+        validate=lambda examples: _validate_inputs(predictor, examples, run.input),
     )
     _warn(run, predictor, written.counts, rows=written.rows)
     return PredictResult(run.output, predictor.task, written.rows, written.counts, predictor.threshold)
@@ -207,13 +207,19 @@ def _results(predictor: Predictor, examples: Sequence[Any], top_k: int) -> Windo
     return WindowResults(predictor.backend.results([text for text, _ in examples], top_k=top_k))
 
 
-def _validate_masks(predictor: Predictor, examples: Sequence[Any], path: Path) -> None:
-    """Raise DataError for a text whose masks a masked language model cannot fill in; fine-tuned models take any."""
-    if not isinstance(predictor.backend, FillMask):
-        return
+def _validate_inputs(predictor: Predictor, examples: Sequence[Any], path: Path) -> None:
+    """Raise DataError for examples that the model cannot predict."""
+    if isinstance(predictor.backend, Pipeline):
+        predictor.backend.task_type.validate_inputs(examples, predictor.backend.tokenizer)
+    elif isinstance(predictor.backend, FillMask):
+        _validate_masks(predictor.backend, examples, path)
+
+
+def _validate_masks(fill_mask: FillMask, examples: Sequence[Any], path: Path) -> None:
+    """Raise DataError for a text whose masks a masked language model cannot fill in."""
     for text, line in examples:
         try:
-            predictor.backend.encode(text)
+            fill_mask.encode(text)
         except DataError as error:
             raise DataError(
                 f"{path}:{line}: {error}. The model is pretrained, not fine-tuned: {PRETRAINED_USES}"

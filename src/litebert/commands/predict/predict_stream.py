@@ -20,7 +20,7 @@ from litebert.commands.fingerprint import fingerprint_of
 from litebert.errors import ConfigError, DataError, StoppedBySignalError
 from litebert.files import fsync, locked, translate_os_errors, write_json
 from litebert.tasks.encoded import NoTokensError
-from litebert.tasks.output_formats import OutputFormat, table_output, validate_not_input
+from litebert.tasks.output_formats import OutputError, OutputFormat, table_output, validate_not_input
 from litebert.tasks.read_labelled import types_with_format
 from litebert.tasks.readers.columns import Columns, SavedTask, resolve_columns
 from litebert.tasks.readers.tables import Row, Table, iter_tables
@@ -98,13 +98,8 @@ def write_predictions(
                 file.seek(state["bytes"] if state else 0)
                 file.truncate()
                 for window in windows(rows):
-                    try:
+                    with _row_named(source, window):
                         predicted = predict(window.examples)
-                    except NoTokensError as error:
-                        where = f"{source}:{window.rows[error.index].line}"
-                        raise DataError(
-                            f"{where}: a text of the row has no tokens; fill it, or remove the row"
-                        ) from None
                     content = output_format.render(window.rows, predicted.results)
                     file.write(content.encode() if isinstance(content, str) else content)
                     rows += len(predicted.results)
@@ -117,14 +112,26 @@ def write_predictions(
             raise StoppedBySignalError(
                 f"{output}: stopped after {rows:,} rows; the same command continues there", signal_number=signal.SIGINT
             ) from None
-        except DataError:  # a corrected input is another input
-            partial.unlink(missing_ok=True)
-            state_file.unlink(missing_ok=True)
+        except DataError as error:
+            # A corrected input is another input; an output that cannot hold a row leaves the predictions right.
+            if state is None or not isinstance(error, OutputError):
+                partial.unlink(missing_ok=True)
+                state_file.unlink(missing_ok=True)
             raise
         partial.replace(output)
         fsync(output.parent)
         state_file.unlink(missing_ok=True)
     return Written(rows, dict(counts))
+
+
+@contextmanager
+def _row_named(source: Path, window: Window) -> Iterator[None]:
+    """Raise DataError with the line of a row whose text has no tokens."""
+    try:
+        yield
+    except NoTokensError as error:
+        where = f"{source}:{window.rows[error.index].line}"
+        raise DataError(f"{where}: a text of the row has no tokens; fill it, or remove the row") from None
 
 
 @contextmanager
@@ -228,20 +235,35 @@ class InputFile:
     ) -> Written:
         """Write the predictions for the whole file; they depend on the content of `models` and on `settings`.
 
-        The file is read once before the first prediction, so that a row that is invalid, or for which `validate`
-        raises DataError, does not end the command after hours.
+        The file is read once before the predictions, so that a row that is invalid, that the output cannot hold, or for
+        which `validate` raises DataError, does not end the command after hours.
         """
         if self.write_directory is None:
-            for window in self.windows():
-                validate(window.examples)
+            output_format = self.output_format(output)
+            self._validate_rows(output_format, predict, validate)
             fingerprint = fingerprint_of([self.path], models, {**settings, "output": output.name})
             return write_predictions(
-                *(output, self.output_format(output), self.windows, predict), source=self.path, fingerprint=fingerprint
+                *(output, output_format, self.windows, predict), source=self.path, fingerprint=fingerprint
             )
         examples = [example for window in self.windows() for example in window.examples]
         predicted = predict(examples)
         self.write_directory(output, examples, predicted.results)
         return Written(len(predicted.results), dict(+predicted.counts))
+
+    def _validate_rows(
+        self,
+        output_format: OutputFormat,
+        predict: Callable[[Sequence[Any]], WindowResults],
+        validate: Callable[[Sequence[Any]], None],
+    ) -> None:
+        added: tuple[str, ...] = ()
+        for window in self.windows():
+            with _row_named(self.path, window):
+                validate(window.examples)
+                # Only a result tells its columns, which a task type of your own may choose; so the first row is
+                # predicted, once more than needed.
+                added = added or tuple(predict(window.examples[:1]).results[0].to_record())
+            output_format.validate(window.rows, added)
 
     def windows(self, skip: int = 0) -> Iterator[Window]:
         """The rows after the first `skip`, in windows."""
