@@ -36,7 +36,7 @@ class OutputFormat(ABC):
         """The text after the last prediction."""
         return ""
 
-    def validate(self, rows: Sequence[Any], added: Collection[str]) -> None:
+    def validate(self, rows: Sequence[Any], added: Collection[str]) -> None:  # noqa: B027 - most formats hold every row
         """Raise OutputError where `render` cannot write one of `rows`.
 
         It is called for all rows in their order, before the first prediction; `added` are the columns of the results.

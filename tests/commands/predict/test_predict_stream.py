@@ -9,12 +9,14 @@ import tracemalloc
 
 import pytest
 
+from litebert.commands.predict import predict as predict_module
 from litebert.commands.predict import predict_stream as stream
 from litebert.commands.predict.predict import predict
 from litebert.commands.predict.predict_settings import PredictRun
 from litebert.commands.predict.predict_stream import Window, WindowResults, write_predictions
 from litebert.errors import ConfigError, StoppedBySignalError
 from litebert.files import locked
+from litebert.inference import pipeline
 from litebert.model.io.model_directory import save_model
 from litebert.model.models import ForSequenceClassification, ForTokenClassification
 from litebert.tasks.input_settings import InputSettings
@@ -207,6 +209,54 @@ def test_predict_interrupted_from_the_keyboard_says_how_to_continue(tmp_path):
     assert stopped.value.exit_code == 128 + signal.SIGINT
     assert write().rows == 15
     assert seen == [4, 4, 4, 4, 3]
+
+
+def test_interrupted_predict_continues_in_the_precision_it_measured(classifier, tmp_path, monkeypatch, caplog):
+    monkeypatch.setattr(stream, "ROWS_PER_WINDOW", 4)
+    source = write_input(tmp_path, ".csv")
+    whole, resumed = (
+        PredictRun(model=str(classifier), input=source, output=tmp_path / name / "out.jsonl", precision=precision)
+        for name, precision in (("whole", "fp32"), ("resumed", "auto"))
+    )
+    predict(whole)
+    measure("fp32", monkeypatch)
+    interrupt(resumed, monkeypatch)
+    measure("bf16", monkeypatch)
+    with caplog.at_level("INFO", "litebert"):
+        predict(resumed)
+    assert "resuming after 8 rows" in caplog.text
+    assert resumed.output.read_bytes() == whole.output.read_bytes()
+
+
+def test_interrupted_predict_measures_again_for_a_changed_input(classifier, tmp_path, monkeypatch):
+    monkeypatch.setattr(stream, "ROWS_PER_WINDOW", 4)
+    source, found = write_input(tmp_path, ".csv"), []
+    run = PredictRun(model=str(classifier), input=source, output=tmp_path / "out.jsonl")
+    measure("fp32", monkeypatch)
+    interrupt(run, monkeypatch)
+    source.write_text(source.read_text().replace("film", "music"))
+    monkeypatch.setattr(pipeline, "resolve_precision", lambda asked, model: found.append(asked) or "fp32")
+    predict(run)
+    assert found == ["auto"]
+
+
+def measure(precision, monkeypatch):
+    """From now on, `auto` is this precision."""
+    measured = lambda asked, model: precision if asked == "auto" else asked  # noqa: E731
+    monkeypatch.setattr(pipeline, "resolve_precision", measured)
+
+
+def test_interrupted_predict_begins_again_on_another_device(classifier, tmp_path, monkeypatch, caplog):
+    monkeypatch.setattr(stream, "ROWS_PER_WINDOW", 4)
+    run = PredictRun(model=str(classifier), input=write_input(tmp_path, ".csv"), output=tmp_path / "out.jsonl")
+    on_cpu = predict_module._load
+    with monkeypatch.context() as patch:
+        patch.setattr(predict_module, "_load", lambda run: on_cpu(run.model_copy(update={"device": "cpu"})))
+        interrupt(run.replace(device="cuda"), patch)
+    assert predict(run.replace(device="cpu")).predictions == 15
+    assert "the 8 predictions of an interrupted command are discarded, because input, model, settings or device" in (
+        caplog.text
+    )
 
 
 @pytest.mark.parametrize("bad_row", [1, 9])
