@@ -117,7 +117,7 @@ class RowFormat(OutputFormat):
         if self._columns is None:
             self._columns = _scalar_columns(row.values)
         for name in self._columns:
-            if _breaks_tsv(_as_text(row.values.get(name))):
+            if _breaks_tsv(name) or _breaks_tsv(_as_text(row.values.get(name))):
                 raise OutputError(
                     f"{self._input_file}:{row.line}: column {name!r} contains a tab or a line break, which .tsv cannot "
                     "hold; write .csv or .jsonl"

@@ -352,3 +352,10 @@ def test_predict_finds_a_late_row_that_cannot_be_written_before_the_predictions(
     with pytest.raises(DataError, match=rf"in\.jsonl:5: .*{message}"):
         predict(PredictRun(model=str(models[model]), input=path, output=tmp_path / output))
     assert [file.name for file in tmp_path.iterdir()] == ["in.jsonl"]
+
+
+def test_predict_refuses_a_name_that_tsv_cannot_hold_before_the_predictions(models, tmp_path, monkeypatch):
+    monkeypatch.setattr(predict_stream, "write_predictions", lambda *arguments, **options: pytest.fail("predicted"))
+    path = write_table(tmp_path / "in.jsonl", [{"text": "a", "no\tte": ""}])
+    with pytest.raises(DataError, match=r"in\.jsonl:1: column 'no\\tte' contains a tab or a line break"):
+        predict(PredictRun(model=str(models["classifier"]), input=path, output=tmp_path / "out.tsv"))
