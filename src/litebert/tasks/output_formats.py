@@ -4,7 +4,7 @@ import csv
 import io
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -16,6 +16,10 @@ from litebert.tasks.readers.text_files import format_ending, iter_lines
 
 Record = dict[str, Any]
 SUFFIXES: Final = (".jsonl", ".csv", ".tsv")
+
+
+class OutputError(DataError):
+    """An output that cannot hold a row."""
 
 
 class OutputFormat(ABC):
@@ -31,6 +35,12 @@ class OutputFormat(ABC):
     def finish(self) -> str:
         """The text after the last prediction."""
         return ""
+
+    def validate(self, rows: Sequence[Any], added: Collection[str]) -> None:  # noqa: B027 - most formats hold every row
+        """Raise OutputError where `render` cannot write one of `rows`.
+
+        It is called for all rows in their order, before the first prediction; `added` are the columns of the results.
+        """
 
 
 class TableFormat:
@@ -50,7 +60,7 @@ class TableFormat:
             # Values that JSON does not have, such as the dates of a data set of the hub, become texts.
             return "".join(json.dumps(record, ensure_ascii=False, default=str) + "\n" for record in records)
         if self.state["columns"] is None and records:
-            self.state["columns"] = [name for name, value in records[0].items() if not isinstance(value, dict | list)]
+            self.state["columns"] = _scalar_columns(records[0])
             return self._joined([self.state["columns"]]) + self.lines(records)
         return self._joined([[_as_text(record.get(name)) for name in self.state["columns"]] for record in records])
 
@@ -60,8 +70,8 @@ class TableFormat:
             csv.writer(buffer, lineterminator="\n").writerows(rows)
             return buffer.getvalue()
         for number, fields in enumerate(rows, start=self.state["lines"]):
-            if any(sign in field for field in fields for sign in "\t\n\r"):
-                raise DataError(
+            if any(map(_breaks_tsv, fields)):
+                raise OutputError(
                     f"{self._output}: row {number} contains a tab or a line break, which .tsv cannot hold; "
                     "write .csv or .jsonl"
                 )
@@ -73,23 +83,45 @@ class RowFormat(OutputFormat):
     """Input rows with their predictions, as the lines of a table."""
 
     def __init__(self, input_file: Path, output: Path) -> None:
-        self._input_file = input_file
+        self._input_file, self._is_tsv = input_file, output.suffix == ".tsv"
         self._table = TableFormat(output)
         self.state = self._table.state
+        self._columns: list[str] | None = None
+
+    def validate(self, rows: Sequence[Row], added: Collection[str]) -> None:
+        """Raise OutputError where a row has a column of the results, or what .tsv cannot hold."""
+        for row in rows:
+            self._validate_names(row, added)
+            if self._is_tsv:
+                self._validate_fields(row)
 
     def render(self, rows: Sequence[Row], results: Sequence[Any]) -> str:
-        """The rows with the records of their results; DataError where a row has such a column already."""
+        """The rows with the records of their results; OutputError where a row has such a column already."""
         return self._table.lines(
             [self._joined(row, result.to_record()) for row, result in zip(rows, results, strict=True)]
         )
 
     def _joined(self, row: Row, record: Record) -> Record:
-        for name in record:
+        self._validate_names(row, record)
+        return {**row.values, **record}
+
+    def _validate_names(self, row: Row, added: Collection[str]) -> None:
+        for name in added:
             if name in row.values:
-                raise DataError(
+                raise OutputError(
                     f"{self._input_file}:{row.line}: column {name!r} is where the prediction is written; rename it"
                 )
-        return {**row.values, **record}
+
+    def _validate_fields(self, row: Row) -> None:
+        """The columns are those of the first row, as in `TableFormat`."""
+        if self._columns is None:
+            self._columns = _scalar_columns(row.values)
+        for name in self._columns:
+            if _breaks_tsv(name) or _breaks_tsv(_as_text(row.values.get(name))):
+                raise OutputError(
+                    f"{self._input_file}:{row.line}: column {name!r} contains a tab or a line break, which .tsv cannot "
+                    "hold; write .csv or .jsonl"
+                )
 
 
 class LineOutput(OutputFormat):
@@ -156,6 +188,14 @@ def validate_not_input(output: Path, *inputs: Path) -> None:
     """Raise ConfigError if writing `output` would replace one of the inputs."""
     if output.resolve() in {path.resolve() for path in inputs}:
         raise ConfigError(f"output: {output} is the input; choose another file")
+
+
+def _scalar_columns(record: Record) -> list[str]:
+    return [name for name, value in record.items() if not isinstance(value, dict | list)]
+
+
+def _breaks_tsv(field: str) -> bool:
+    return any(sign in field for sign in "\t\n\r")
 
 
 def _as_text(value: Any) -> str:

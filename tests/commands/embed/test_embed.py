@@ -7,6 +7,7 @@ import sys
 import numpy as np
 import pytest
 
+from litebert.commands.embed import embed as embed_module
 from litebert.commands.embed.embed import embed
 from litebert.commands.embed.embed_settings import EmbedRun
 from litebert.commands.embed.vector_files import VectorSpec
@@ -130,18 +131,74 @@ def test_embed_killed_by_a_signal_resumes_to_the_same_bytes(model, table, tmp_pa
 
 
 @pytest.mark.parametrize("is_pattern", [False, True])
-def test_embed_with_another_measured_precision_begins_again(model, table, tmp_path, monkeypatch, is_pattern):
+def test_embed_keeps_the_precision_measured_first_until_another_is_given(
+    model, table, tmp_path, monkeypatch, is_pattern
+):
     source = str(table).replace("in.", "i?.") if is_pattern else table
     output = tmp_path / "out" / "in.npy"
-    vectors = {}
-    for precision in ("fp32", "bf16"):
-        measured = lambda asked, model, found=precision: found if asked == "auto" else asked  # noqa: E731
-        monkeypatch.setattr("litebert.inference.predictor.resolve_precision", measured)
+    vectors = []
+    for measured in ("fp32", "bf16"):
+        measure(measured, monkeypatch)
+        run_embed(model, table, tmp_path / f"{measured}.npy", precision=measured)
         run_embed(model, source, output.parent if is_pattern else output, precision="auto")
-        vectors[precision] = np.load(output)
-        run_embed(model, table, tmp_path / f"{precision}.npy", precision=precision)
-        assert np.array_equal(vectors[precision], np.load(tmp_path / f"{precision}.npy"))
-    assert not np.array_equal(vectors["fp32"], vectors["bf16"])
+        vectors.append(np.load(output))
+    expected = {name: np.load(tmp_path / f"{name}.npy") for name in ("fp32", "bf16")}
+    assert not np.array_equal(expected["fp32"], expected["bf16"])
+    assert all(np.array_equal(each, expected["fp32"]) for each in vectors)
+    run_embed(model, source, output.parent if is_pattern else output, precision="bf16")
+    assert np.array_equal(np.load(output), expected["bf16"])
+
+
+def measure(precision, monkeypatch):
+    """From now on, `auto` is this precision."""
+    measured = lambda asked, model: precision if asked == "auto" else asked  # noqa: E731
+    monkeypatch.setattr("litebert.inference.predictor.resolve_precision", measured)
+
+
+class InterruptedRunError(BaseException):
+    """The process ends here."""
+
+
+def interrupt(monkeypatch, run):
+    """Call `run`, but end after two windows."""
+    save, saved = predict_stream._save_state, []
+
+    def save_and_end(*arguments):
+        save(*arguments)
+        saved.append(arguments)
+        if len(saved) == 2:
+            raise InterruptedRunError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(predict_stream, "_save_state", save_and_end)
+        with pytest.raises(InterruptedRunError):
+            run()
+
+
+@pytest.mark.parametrize("suffix", [".npy", ".jsonl", ".parquet"])
+def test_interrupted_embed_continues_in_the_precision_it_measured(model, table, tmp_path, monkeypatch, caplog, suffix):
+    if suffix == ".parquet":
+        pytest.importorskip("pyarrow")
+    monkeypatch.setattr(predict_stream, "ROWS_PER_WINDOW", 4)
+    run_embed(model, table, tmp_path / "whole" / f"v{suffix}", precision="fp32")
+    resumed = tmp_path / "resumed" / f"v{suffix}"
+    measure("fp32", monkeypatch)
+    interrupt(monkeypatch, lambda: run_embed(model, table, resumed, precision="auto"))
+    measure("bf16", monkeypatch)
+    with caplog.at_level("INFO", "litebert"):
+        run_embed(model, table, resumed, precision="auto")
+    assert "resuming after 8 rows" in caplog.text
+    assert resumed.read_bytes() == (tmp_path / "whole" / f"v{suffix}").read_bytes()
+
+
+def test_interrupted_embed_begins_again_on_another_device(model, table, tmp_path, monkeypatch, caplog):
+    monkeypatch.setattr(predict_stream, "ROWS_PER_WINDOW", 4)
+    on_cpu = embed_module._load
+    with monkeypatch.context() as patch:
+        patch.setattr(embed_module, "_load", lambda run: on_cpu(run.model_copy(update={"device": "cpu"})))
+        interrupt(patch, lambda: run_embed(model, table, tmp_path / "out.npy", device="cuda"))
+    run_embed(model, table, tmp_path / "out.npy", device="cpu")
+    assert "the 8 predictions of an interrupted command are discarded" in caplog.text
 
 
 def test_embed_on_the_device_that_auto_stands_for_is_the_same_output(model, table, tmp_path, monkeypatch, caplog):
@@ -188,6 +245,14 @@ def test_embed_rejects_invalid_input_and_writes_nothing(model, tmp_path, content
     with pytest.raises(error, match=message):
         embed(EmbedRun(**{"model": model, "input": source, "output": tmp_path / output, **options}))
     assert [path.name for path in tmp_path.iterdir() if not path.name.startswith(".")] == ["in.csv"]
+
+
+def test_embed_finds_a_late_column_of_the_vectors_before_it_embeds(model, tmp_path, monkeypatch):
+    monkeypatch.setattr(Predictor, "load", lambda *arguments, **options: pytest.fail("loaded"))
+    source = tmp_path / "in.jsonl"
+    source.write_text('{"text": "music"}\n{"text": "film", "embedding": 1}\n')
+    with pytest.raises(DataError, match=r"in\.jsonl:2: column 'embedding' is where"):
+        run_embed(model, source, tmp_path / "out.jsonl")
 
 
 def test_embed_rejects_its_input_as_output(model, tmp_path):

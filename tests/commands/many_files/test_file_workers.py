@@ -9,12 +9,15 @@ import pytest
 from litebert import parallel_map
 from litebert.commands.embed.embed import embed
 from litebert.commands.embed.embed_settings import EmbedRun
+from litebert.commands.evaluate.evaluate import evaluate
+from litebert.commands.evaluate.evaluate_settings import EvaluateRun
 from litebert.commands.many_files import file_workers
 from litebert.commands.many_files.file_workers import FileWorkers, is_pattern
 from litebert.commands.predict import predict as predict_module
 from litebert.commands.predict.predict import predict
 from litebert.commands.predict.predict_settings import PredictRun
 from litebert.errors import ConfigError, DataError
+from litebert.inference.predictor import Predictor
 from litebert.model.io.model_directory import save_model
 from litebert.model.models import ForSequenceClassification
 from support.data.directories import content
@@ -123,7 +126,8 @@ def test_many_files_continue_after_an_error_and_repeat_only_what_has_changed(cla
     broken.write_text(good)
     with caplog.at_level("INFO", "litebert.commands.many_files"):
         result = predict_files(classifier, pattern, tmp_path / "out")
-    assert sorted(record.message.split("out/")[1] for record in caplog.records) == [
+    messages = [record.message for record in caplog.records if not record.message.startswith("precision: ")]
+    assert sorted(message.split("out/")[1] for message in messages) == [
         "a.csv: is complete",
         "b.csv: written",
         "deep/c.csv: is complete",
@@ -150,6 +154,83 @@ def test_rows_that_are_added_during_the_work_are_predicted_by_the_next_command(
     assert len((out / "a.csv").read_text().splitlines()) == 1 + SIZES["a.csv"]
     predict_files(classifier, pattern, out)
     assert len((out / "a.csv").read_text().splitlines()) == 2 + SIZES["a.csv"]
+
+
+def measure(precision, monkeypatch):
+    """From now on, `auto` is this precision."""
+    measured = lambda asked, model: precision if asked == "auto" else asked  # noqa: E731
+    monkeypatch.setattr("litebert.inference.pipeline.resolve_precision", measured)
+
+
+def run_files(command, model, pattern, out, **settings):
+    if command == "predict":
+        return predict(PredictRun(model=str(model), input=pattern, output=out, **settings))
+    if command == "embed":
+        return embed(EmbedRun(model=str(model), input=pattern, output=out, **settings))
+    return evaluate(EvaluateRun(model=str(model), data=pattern, output=out, **settings))
+
+
+@pytest.mark.parametrize("command", ["predict", "embed", "evaluate"])
+def test_many_files_keep_the_precision_that_was_measured_first(
+    classifier, pattern, tmp_path, monkeypatch, caplog, command
+):
+    for path in tmp_path.glob("in/**/*.csv"):
+        path.write_text("text,label\n" + "".join(f"{line},good\n" for line in path.read_text().splitlines()[1:]))
+    measure("fp32", monkeypatch)
+    run_files(command, classifier, pattern, tmp_path / "out", precision="auto")
+    before = outputs(tmp_path / "out")
+    lost = next(path for path in (tmp_path / "out").iterdir() if path.name.startswith("a.") and path.is_file())
+    lost.unlink()
+    measure("bf16", monkeypatch)
+    with caplog.at_level("INFO", "litebert.commands.many_files"):
+        run_files(command, classifier, pattern, tmp_path / "out", precision="auto")
+    assert sum("is complete" in record.message for record in caplog.records) == 3
+    assert outputs(tmp_path / "out") == before
+    run_files(command, classifier, pattern, tmp_path / "out", precision="bf16")
+    assert outputs(tmp_path / "out") != before
+
+
+def test_many_files_measure_again_with_other_settings_or_a_damaged_record(classifier, pattern, tmp_path, monkeypatch):
+    kept = tmp_path / "out" / ".done" / ".precision.json"
+    measure("fp32", monkeypatch)
+    predict_files(classifier, pattern, tmp_path / "out")
+    measure("bf16", monkeypatch)
+    run_files("predict", classifier, pattern, tmp_path / "out", threads=2)
+    assert json.loads(kept.read_text())["precision"] == "bf16"
+    kept.write_text("{")
+    measure("fp32", monkeypatch)
+    run_files("predict", classifier, pattern, tmp_path / "out", threads=2)
+    assert json.loads(kept.read_text())["precision"] == "fp32"
+
+
+def test_complete_outputs_of_many_files_stay_on_another_device(classifier, pattern, tmp_path, monkeypatch):
+    predict_files(classifier, pattern, tmp_path / "out")
+    monkeypatch.setattr(Predictor, "load", lambda *arguments, **options: pytest.fail("loaded"))
+    run = PredictRun(model=str(classifier), input=pattern, output=tmp_path / "out", device="cuda")
+    assert len(predict(run).results) == 4
+
+
+@pytest.fixture
+def login_node(monkeypatch):
+    """A machine without a GPU that submits tasks and loads no model; the stages that it submits."""
+    submitted = []
+    monkeypatch.setattr("torch.cuda.device_count", lambda: 0)
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    monkeypatch.setattr(Predictor, "load", lambda *arguments, **options: pytest.fail("loaded"))
+    monkeypatch.setattr(file_workers, "run_stages", lambda stages, *arguments, **options: submitted.extend(stages))
+    return submitted
+
+
+@pytest.mark.parametrize("executor", ["slurm", "ray"])
+@pytest.mark.parametrize("command", ["predict", "embed"])
+def test_many_files_for_gpus_elsewhere_need_a_precision(classifier, pattern, tmp_path, login_node, executor, command):
+    settings = {"device": "cuda", "files": FileWorkers(executor=executor)}
+    with pytest.raises(ConfigError, match=r"auto is measured where the command starts.* give .* --precision bf16"):
+        run_files(command, classifier, pattern, tmp_path / "out", precision="auto", **settings)
+    assert not (tmp_path / "out").exists()
+    result = run_files(command, classifier, pattern, tmp_path / "out", precision="bf16", **settings)
+    assert "0 outputs of 4; the others are submitted" in result.to_text()
+    assert len(login_node) == 1
 
 
 def test_many_files_do_not_trust_a_damaged_marker(classifier, pattern, tmp_path, one_worker):

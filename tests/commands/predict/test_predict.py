@@ -3,6 +3,7 @@
 import csv
 import json
 import shutil
+import types
 
 import pytest
 
@@ -32,8 +33,8 @@ def models(tiny_tokenizer, small_config, tmp_path_factory):
     """The directory of a model for each way to answer."""
     root = tmp_path_factory.mktemp("models")
 
-    def save(name, model, **options):
-        return save_model(model, root / name, extra_files=tiny_tokenizer.files(), **options)
+    def save(name, model, *, more_files=types.MappingProxyType({}), **options):
+        return save_model(model, root / name, extra_files={**tiny_tokenizer.files(), **more_files}, **options)
 
     return {
         "masked": save("masked", ForMaskedLM(small_config)),
@@ -43,6 +44,11 @@ def models(tiny_tokenizer, small_config, tmp_path_factory):
             ForSequenceClassification(small_config, num_labels=2),
             labels=("long", "loud"),
             problem_type="multi_label_classification",
+        ),
+        "resolver": save(
+            "resolver",
+            ForMaskedLM(small_config),
+            more_files={"task.json": b'{"task_type": "pronoun_resolution", "text": "text", "text_pair": "text_pair"}'},
         ),
         "chooser": save("chooser", ForMultipleChoice(small_config)),
         "tagger": save("tagger", ForTokenClassification(small_config, num_labels=3), labels=("O", "B-X", "I-X")),
@@ -165,7 +171,7 @@ def test_predict_fills_the_masks_of_a_window_in_one_call(models, tmp_path, monke
     )
     source = write_table(tmp_path / "in.csv", [{"text": text} for text in texts])
     rows = predicted(models["masked"], source, tmp_path / "out.csv", precision="fp32")
-    assert calls == [texts]
+    assert calls == [texts[:1], texts]  # the first row tells the columns of the output
     assert [row["prediction"].split()[0] for row in rows] == expected
 
 
@@ -227,7 +233,7 @@ def test_predict_writes_null_and_missing_fields_as_empty(models, tmp_path):
         ),
         ("tagger", "text,x\n ,a\n", "out.csv", {}, DataError, r"in\.csv:2: field 'text': has no words"),
         ("chooser", "text\na\n", "out.csv", {}, DataError, "no columns with options, such as option1"),
-        ("classifier", 'text\n"a\tb"\n', "out.tsv", {}, DataError, "row 1 contains a tab or a line break"),
+        ("classifier", 'text\n"a\tb"\n', "out.tsv", {}, DataError, r"in\.csv:2: .* a tab or a line break"),
     ],
 )
 def test_predict_rejects_invalid_settings_and_writes_nothing(
@@ -323,3 +329,33 @@ def test_predict_finds_an_invalid_row_before_the_first_prediction(models, tmp_pa
     path = write_table(tmp_path / "in.csv", [{"text": each} for each in ("a [MASK]", "[MASK]", "the [MASK]", text)])
     with pytest.raises(DataError, match=rf"in\.csv:5: .*{message}"):
         predict(PredictRun(model=str(models[model]), input=path, output=tmp_path / "out.jsonl"))
+
+
+@pytest.mark.parametrize(
+    ("model", "last", "output", "message"),
+    [
+        ("classifier", {"text": "a\tb"}, "out.tsv", r"column 'text' contains a tab .* write \.csv or \.jsonl"),
+        ("classifier", {"text": "a", "note": "b\nc"}, "out.tsv", "column 'note' contains a tab or a line break"),
+        ("classifier", {"text": "a", "prediction": 1}, "out.jsonl", "column 'prediction' is where the prediction"),
+        ("classifier", {"text": "a", "probabilities": 1}, "out.csv", "column 'probabilities' is where the prediction"),
+        ("masked", {"text": "[MASK]", "masks": 1}, "out.jsonl", "column 'masks' is where the prediction"),
+        ("resolver", {"text": "It is good.", "text_pair": "\u200b"}, "out.jsonl", "a text of the row has no tokens"),
+    ],
+)
+def test_predict_finds_a_late_row_that_cannot_be_written_before_the_predictions(
+    models, tmp_path, monkeypatch, model, last, output, message
+):
+    monkeypatch.setattr(predict_stream, "ROWS_PER_WINDOW", 2)
+    monkeypatch.setattr(predict_stream, "write_predictions", lambda *arguments, **options: pytest.fail("predicted"))
+    first = {"masked": {"text": "[MASK]"}, "resolver": {"text": "It is good.", "text_pair": "The film is good."}}
+    path = write_table(tmp_path / "in.jsonl", [*[{"note": "", **first.get(model, {"text": "a"})}] * 4, last])
+    with pytest.raises(DataError, match=rf"in\.jsonl:5: .*{message}"):
+        predict(PredictRun(model=str(models[model]), input=path, output=tmp_path / output))
+    assert [file.name for file in tmp_path.iterdir()] == ["in.jsonl"]
+
+
+def test_predict_refuses_a_name_that_tsv_cannot_hold_before_the_predictions(models, tmp_path, monkeypatch):
+    monkeypatch.setattr(predict_stream, "write_predictions", lambda *arguments, **options: pytest.fail("predicted"))
+    path = write_table(tmp_path / "in.jsonl", [{"text": "a", "no\tte": ""}])
+    with pytest.raises(DataError, match=r"in\.jsonl:1: column 'no\\tte' contains a tab or a line break"):
+        predict(PredictRun(model=str(models["classifier"]), input=path, output=tmp_path / "out.tsv"))

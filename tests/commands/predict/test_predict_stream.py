@@ -9,16 +9,18 @@ import tracemalloc
 
 import pytest
 
+from litebert.commands.predict import predict as predict_module
 from litebert.commands.predict import predict_stream as stream
 from litebert.commands.predict.predict import predict
 from litebert.commands.predict.predict_settings import PredictRun
 from litebert.commands.predict.predict_stream import Window, WindowResults, write_predictions
 from litebert.errors import ConfigError, StoppedBySignalError
 from litebert.files import locked
+from litebert.inference import pipeline
 from litebert.model.io.model_directory import save_model
 from litebert.model.models import ForSequenceClassification, ForTokenClassification
 from litebert.tasks.input_settings import InputSettings
-from litebert.tasks.output_formats import RowFormat
+from litebert.tasks.output_formats import OutputError, RowFormat
 from litebert.tasks.readers.tables import iter_tables
 from litebert.tasks.results import Regression
 from support.programs.forks import ForkedPopen
@@ -207,6 +209,77 @@ def test_predict_interrupted_from_the_keyboard_says_how_to_continue(tmp_path):
     assert stopped.value.exit_code == 128 + signal.SIGINT
     assert write().rows == 15
     assert seen == [4, 4, 4, 4, 3]
+
+
+def test_interrupted_predict_continues_in_the_precision_it_measured(classifier, tmp_path, monkeypatch, caplog):
+    monkeypatch.setattr(stream, "ROWS_PER_WINDOW", 4)
+    source = write_input(tmp_path, ".csv")
+    whole, resumed = (
+        PredictRun(model=str(classifier), input=source, output=tmp_path / name / "out.jsonl", precision=precision)
+        for name, precision in (("whole", "fp32"), ("resumed", "auto"))
+    )
+    predict(whole)
+    measure("fp32", monkeypatch)
+    interrupt(resumed, monkeypatch)
+    measure("bf16", monkeypatch)
+    with caplog.at_level("INFO", "litebert"):
+        predict(resumed)
+    assert "resuming after 8 rows" in caplog.text
+    assert resumed.output.read_bytes() == whole.output.read_bytes()
+
+
+def test_interrupted_predict_measures_again_for_a_changed_input(classifier, tmp_path, monkeypatch):
+    monkeypatch.setattr(stream, "ROWS_PER_WINDOW", 4)
+    source, found = write_input(tmp_path, ".csv"), []
+    run = PredictRun(model=str(classifier), input=source, output=tmp_path / "out.jsonl")
+    measure("fp32", monkeypatch)
+    interrupt(run, monkeypatch)
+    source.write_text(source.read_text().replace("film", "music"))
+    monkeypatch.setattr(pipeline, "resolve_precision", lambda asked, model: found.append(asked) or "fp32")
+    predict(run)
+    assert found == ["auto"]
+
+
+def measure(precision, monkeypatch):
+    """From now on, `auto` is this precision."""
+    measured = lambda asked, model: precision if asked == "auto" else asked  # noqa: E731
+    monkeypatch.setattr(pipeline, "resolve_precision", measured)
+
+
+def test_interrupted_predict_begins_again_on_another_device(classifier, tmp_path, monkeypatch, caplog):
+    monkeypatch.setattr(stream, "ROWS_PER_WINDOW", 4)
+    run = PredictRun(model=str(classifier), input=write_input(tmp_path, ".csv"), output=tmp_path / "out.jsonl")
+    on_cpu = predict_module._load
+    with monkeypatch.context() as patch:
+        patch.setattr(predict_module, "_load", lambda run: on_cpu(run.model_copy(update={"device": "cpu"})))
+        interrupt(run.replace(device="cuda"), patch)
+    assert predict(run.replace(device="cpu")).predictions == 15
+    assert "the 8 predictions of an interrupted command are discarded, because input, model, settings or device" in (
+        caplog.text
+    )
+
+
+@pytest.mark.parametrize("bad_row", [1, 9])
+def test_predictions_stay_when_the_output_cannot_hold_a_later_row(tmp_path, bad_row):
+    source, output = tmp_path / "in.jsonl", tmp_path / "out.tsv"
+    rows = [{"text": "a\tb" if number == bad_row else "a"} for number in range(12)]
+    source.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+    def windows(skip):
+        for table in iter_tables(source, rows_per_table=4, skip_rows=skip):
+            yield Window(table.rows, table.texts("text"))
+
+    def predictions(examples):
+        return WindowResults([Regression(0.5)] * len(examples))
+
+    with pytest.raises(OutputError, match=f"row {bad_row + 1} contains a tab or a line break"):
+        write_predictions(output, RowFormat(source, output), windows, predictions, source=source, fingerprint="x")
+    if bad_row == 1:
+        assert [path.name for path in tmp_path.iterdir()] == ["in.jsonl"]
+        return
+    state = json.loads((tmp_path / ".out.tsv.state.json").read_text())
+    assert state["rows"] == 8
+    assert (tmp_path / ".out.tsv.partial").read_bytes()[: state["bytes"]].count(b"\n") == 1 + 8
 
 
 def test_interrupted_predict_starts_again_if_the_input_has_changed(classifier, tmp_path, monkeypatch, caplog):

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from litebert.commands.embed.embed_settings import VECTOR_SUFFIXES, EmbedRun
 from litebert.commands.embed.vector_files import (
+    COLUMN,
     Embedding,
     NpyFormat,
     VectorSpec,
@@ -21,10 +22,15 @@ from litebert.commands.many_files.file_workers import (
     FilesWritten,
     file_tasks,
     is_pattern,
-    with_measured_precision,
+    with_kept_precision,
     write_files,
 )
-from litebert.commands.predict.predict_stream import InputFile, WindowResults, write_predictions
+from litebert.commands.predict.predict_stream import (
+    InputFile,
+    WindowResults,
+    with_recorded_precision,
+    write_predictions,
+)
 from litebert.commands.result import Result
 from litebert.files import sha256
 from litebert.inference.embeddings.embedder import Embedder
@@ -60,6 +66,7 @@ def embed(run: EmbedRun) -> EmbedResult | FilesWritten:
     if is_pattern(run.input):
         return _embed_files(run)
     _number_of_rows(run)  # an invalid input is found before the model is loaded
+    run = _with_recorded_precision(run)
     return _embed_file(run, _load(run))
 
 
@@ -69,9 +76,25 @@ def _embed_files(run: EmbedRun) -> FilesWritten:
     validate_suffix(tasks[0].output, VECTOR_SUFFIXES)
     for task in tasks:
         validate_not_input(task.output, task.source)
-    run = with_measured_precision(run, _load)
+    run = with_kept_precision(run, run.output, _load)
     job = FileJob(run=run, load=_load, work=_embed_file, digest=fingerprint)
     return write_files(tasks, job, run.output, run.files)
+
+
+def _with_recorded_precision(run: EmbedRun) -> EmbedRun:
+    """`run`; where its precision is `auto`, with that of the vectors that it has written or begun to write."""
+    vectors = _vectors_file(run.output)
+    stored = VectorSpec.stored(vectors) if run.precision == "auto" and vectors.exists() else None
+    if stored is not None and stored.precision is not None:
+        recorded = run.model_copy(update={"precision": stored.precision})
+        if fingerprint(recorded) == stored.fingerprint:
+            return recorded
+    return with_recorded_precision(run, vectors, lambda each: partial_fingerprint(each, fingerprint(each)))
+
+
+def _vectors_file(output: Path) -> Path:
+    """A Parquet file cannot be continued after a stop, so the vectors are first written to a file of their own."""
+    return output.with_name(f".{output.name}.npy") if output.suffix == ".parquet" else output
 
 
 def _load(run: EmbedRun) -> Predictor:
@@ -89,7 +112,10 @@ def _embed_file(run: EmbedRun, predictor: Predictor) -> EmbedResult:
 def _number_of_rows(run: EmbedRun) -> int:
     """The rows of the input, which is read once; DataError if it is invalid."""
     rows = 0
+    row_format = RowFormat(run.input, run.output) if run.output.suffix == ".jsonl" else None
     for window in texts_of(run.input, run.text).windows():
+        if row_format is not None:
+            row_format.validate(window.rows, (COLUMN,))
         if not rows and run.output.suffix == ".parquet":
             validate_parquet(run.input, window.rows[0])
         rows += len(window.rows)
@@ -97,16 +123,26 @@ def _number_of_rows(run: EmbedRun) -> int:
 
 
 def fingerprint(run: EmbedRun) -> str:
-    """Digest of everything that the vectors of a run depend on."""
+    """Digest of everything that the vectors of a run depend on; complete ones stay on another device."""
     settings = run.model_dump(exclude={"model", "input", "output", "files", "device"})
     return fingerprint_of([run.input], [Path(run.model)], settings)
+
+
+def partial_fingerprint(run: EmbedRun, complete: str) -> str:
+    """Digest for the vectors so far, which another device would continue with other numbers; with `fingerprint`."""
+    return fingerprint_of([], [], {"complete": complete, "device": run.device})
 
 
 def vector_spec(run: EmbedRun) -> VectorSpec:
     """What the vectors of a run depend on."""
     digest, column = model_digest(Path(run.model)), Columns(text=run.text).text_name
     return VectorSpec(
-        fingerprint=fingerprint(run), model=digest, texts=sha256(run.input), text=column, embedding=run.embedding
+        fingerprint=fingerprint(run),
+        model=digest,
+        texts=sha256(run.input),
+        text=column,
+        embedding=run.embedding,
+        precision=run.precision,
     )
 
 
@@ -135,8 +171,7 @@ class VectorWriter:
             self._write_parquet(output)
 
     def _write_parquet(self, output: Path) -> None:
-        """A Parquet file cannot be continued after a stop, so the vectors are first written to a file of their own."""
-        vectors = output.with_name(f".{output.name}.npy")
+        vectors = _vectors_file(output)
         self._write_npy(vectors)
         windows = (window.rows for window in texts_of(self.run.input, self.run.text).windows())
         write_parquet(output, windows, read_vectors(vectors))
@@ -155,9 +190,11 @@ class VectorWriter:
 
     def _write(self, output: Path, output_format: OutputFormat) -> None:
         windows = texts_of(self.run.input, self.run.text).windows
-        fingerprint = self.spec.fingerprint
         written = write_predictions(
-            *(output, output_format, windows, self._embeddings), source=self.run.input, fingerprint=fingerprint
+            *(output, output_format, windows, self._embeddings),
+            source=self.run.input,
+            fingerprint=partial_fingerprint(self.run, self.spec.fingerprint),
+            precision=self.run.precision,
         )
         self.embedder.warn(str(self.run.input), written.counts, texts=written.rows)
 

@@ -15,7 +15,7 @@ import numpy as np
 from litebert.errors import DataError, import_extra
 from litebert.files import atomic_file, write_json
 from litebert.inference.embeddings.embedding_settings import EmbeddingSettings
-from litebert.settings import Settings
+from litebert.settings import InferencePrecision, Settings
 from litebert.tasks.output_formats import OutputFormat
 from litebert.tasks.readers.tables import Row
 from litebert.tasks.results import Result
@@ -35,6 +35,8 @@ class VectorSpec(Settings):
     text: str | None = None
     """Column of the texts; null in a file of an earlier version."""
     embedding: EmbeddingSettings
+    precision: InferencePrecision | None = None
+    """Arithmetic of the model; null in a file of an earlier version."""
 
     @classmethod
     def stored(cls, vectors: Path) -> Self | None:

@@ -14,6 +14,7 @@ from litebert.commands.ensemble.members import (
     ensemble_results,
     members_at,
     predict_members,
+    validate_inputs,
     validate_label_order,
 )
 from litebert.commands.predict.benchmark_predictions import (
@@ -182,7 +183,12 @@ def _streamed(run: EnsembleRun, members: Sequence[Member], source: InputFile) ->
         run.out,
         lambda examples: ensemble_results(pipelines, examples),
         models=[member.directory for member in members],
-        settings={**run.model_dump(exclude={"members"}), "precision": [each.precision for each in pipelines]},
+        settings={
+            **run.model_dump(exclude={"members"}),
+            "precision": [each.precision for each in pipelines],
+            "device": next(pipelines[0].model.parameters()).device.type,
+        },
+        validate=lambda examples: validate_inputs(pipelines, examples),
     )
     if truncated := written.counts.get("truncated", 0):
         details = (source.path, truncated, written.rows)

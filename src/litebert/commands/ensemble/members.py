@@ -180,6 +180,12 @@ def averaged(members: Sequence[Predicted]) -> Predicted:
     return replace(first, predictions=predictions, settings=settings)
 
 
+def validate_inputs(pipelines: Sequence[Pipeline], examples: Sequence[Any]) -> None:
+    """Raise NoTokensError for an example that one of the pipelines cannot predict."""
+    for each in pipelines:
+        each.task_type.validate_inputs(examples, each.tokenizer)
+
+
 def ensemble_results(pipelines: Sequence[Pipeline], examples: Sequence[Any]) -> WindowResults:
     """The averaged predictions of several pipelines, with the largest counts of truncated and of empty examples."""
     members = [Predicted.by(each, each.encode(examples), pipelines[0].labels) for each in pipelines]

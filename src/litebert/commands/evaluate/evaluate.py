@@ -20,6 +20,7 @@ from litebert.commands.many_files.file_workers import (
     FilesWritten,
     file_tasks,
     is_pattern,
+    with_kept_precision,
     with_measured_precision,
     write_files,
 )
@@ -43,10 +44,10 @@ def evaluate(run: EvaluateRun) -> tuple[dict[str, Any], str]:
     if run.corpus is not None:
         scores = evaluate_pretraining(run, model, run.corpus)
         return scores.to_dict(), scores.to_report()
-    run = with_measured_precision(run, _load)
     if run.data is not None and is_pattern(run.data):
         written = evaluate_files(run)
         return written.to_dict(), "\n".join([written.to_text(), *map(_line, written.results.items())])
+    run = with_measured_precision(run, _load)
     if run.data is not None:
         labelled = partial(evaluate_labelled, model, run.data, columns, metrics=run.metrics)
         return _beside_fp32(run, labelled)
@@ -78,9 +79,11 @@ def evaluate_files(run: EvaluateRun) -> FilesWritten:
     """Score every file that matches `run.data`, each in a JSON file below `run.output`."""
     assert run.data is not None
     assert run.output is not None
-    tasks = file_tasks(run.data, run.output, lambda path: f"{path.name}.json")
+    out = run.output
+    tasks = file_tasks(run.data, out, lambda path: f"{path.name}.json")
+    run = with_kept_precision(run, out, _load)
     job = FileJob(run=run, input_field="data", load=_load, work=_evaluate_one, digest=_digest)
-    return write_files(tasks, job, run.output, run.files)
+    return write_files(tasks, job, out, run.files)
 
 
 def _load(run: EvaluateRun) -> Pipeline:

@@ -11,22 +11,30 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import takewhile
 from pathlib import Path
-from typing import Any, Literal, Self, TypeVar
+from typing import Any, Final, Literal, Self, TypeVar
 
 from pydantic import Field, model_validator
 
+from litebert.commands.fingerprint import fingerprint_of
 from litebert.commands.result import Result
 from litebert.datatrove_stages import Stage, run_stages
 from litebert.errors import CheckpointError, ConfigError, DataError
 from litebert.files import read_json_object, write_json
 from litebert.machine import validate_processes
 from litebert.parallel_map import run_in_order
-from litebert.settings import Settings, with_overrides
+from litebert.settings import InferencePrecision, Settings, with_overrides
 
 R = TypeVar("R", bound=Any)
 """Settings of a command, with `precision`."""
 logger = logging.getLogger(__name__)
 
+MARKERS: Final = ".done"
+"""Directory of the markers, below that of the outputs."""
+KEPT_PRECISION: Final = ".precision.json"
+"""File among the markers: the precision of all outputs whose settings leave it to be measured. Its name has a dot, as
+`precision.json` is the marker of an output `precision`."""
+ELSEWHERE: Final = ("slurm", "ray")
+"""Executors whose tasks run on other machines than the command."""
 THREADS_OF_A_WORKER = 1
 """By default: numbers may differ in the last place between numbers of threads, and processes use the cores better."""
 
@@ -114,11 +122,51 @@ def is_pattern(path: Path) -> bool:
 
 
 def with_measured_precision(run: R, load: Callable[[R], Any]) -> R:
-    """`run`; where its precision is `auto`, with that of the model that `load` loads.
-
-    It is measured once, so that all workers compute in one precision; outputs in another one are made again.
-    """
+    """`run`; where its precision is `auto`, with that of the model that `load` loads."""
     return run.model_copy(update={"precision": load(run).precision}) if run.precision == "auto" else run
+
+
+def with_kept_precision(run: R, out: Path, load: Callable[[R], Any]) -> R:
+    """`run`; where its precision is `auto`, with the one that is kept in `out` for all its outputs.
+
+    Measurements differ, and outputs in another precision are made again; so it is measured only where none is kept for
+    this model and these settings. Raises ConfigError where it would be measured on another machine than it is used on.
+    """
+    if run.precision != "auto":
+        return run
+    others = {"model", "input", "data", "output", "files", "device", "precision"}
+    fingerprint = fingerprint_of([], [Path(run.model)], run.model_dump(exclude=others))
+    file = out / MARKERS / KEPT_PRECISION
+    precision = _kept_precision(file, fingerprint)
+    if precision is None:
+        _validate_measured_here(run)
+        precision = with_measured_precision(run, load).precision
+        write_json(file, {"fingerprint": fingerprint, "precision": precision})
+    logger.info("precision: %s for all outputs (%s)", precision, file)
+    return run.model_copy(update={"precision": precision})
+
+
+def _kept_precision(file: Path, fingerprint: str) -> InferencePrecision | None:
+    if not file.exists():
+        return None
+    try:
+        kept = read_json_object(file, if_missing="run the command again")
+    except CheckpointError:
+        return None
+    return kept.get("precision") if kept.get("fingerprint") == fingerprint else None
+
+
+def _validate_measured_here(run: Any) -> None:
+    """Raise ConfigError where only the tasks of an executor have the device."""
+    if run.files.executor not in ELSEWHERE or getattr(run, "device", "auto") != "cuda":
+        return
+    import torch
+
+    if torch.cuda.device_count() == 0:
+        raise ConfigError(
+            "precision: auto is measured where the command starts, and torch finds 0 CUDA devices there; give the "
+            "precision of the tasks, --precision bf16 (or fp32 for GPUs that do not compute it)"
+        )
 
 
 def validate_one_file(given: FileWorkers) -> None:
@@ -147,7 +195,7 @@ def file_tasks(pattern: Path, out: Path, output_name: Callable[[Path], str]) -> 
         output = out / place.with_name(output_name(place))
         if output in tasks:
             raise ConfigError(f"{source}: has the same output as {tasks[output].source}; rename one of the files")
-        marker = out / ".done" / place.with_name(f"{output.name}.json")
+        marker = out / MARKERS / place.with_name(f"{output.name}.json")
         tasks[output] = FileTask(source, output, marker)
     return list(tasks.values())
 

@@ -11,7 +11,7 @@ from litebert.commands.many_files.file_workers import (
     FilesWritten,
     file_tasks,
     is_pattern,
-    with_measured_precision,
+    with_kept_precision,
     write_files,
 )
 from litebert.commands.predict.benchmark_predictions import (
@@ -21,7 +21,12 @@ from litebert.commands.predict.benchmark_predictions import (
     validate_submission_name,
 )
 from litebert.commands.predict.predict_settings import PredictRun
-from litebert.commands.predict.predict_stream import InputFile, WindowResults
+from litebert.commands.predict.predict_stream import (
+    InputFile,
+    WindowResults,
+    output_fingerprint,
+    with_recorded_precision,
+)
 from litebert.commands.result import Result
 from litebert.errors import ConfigError, DataError
 from litebert.files import write_text
@@ -90,6 +95,7 @@ def _predict_one(run: PredictRun) -> PredictResult:
         found = "is a directory; give a file, or the benchmark that it holds (--task)" if run.input.is_dir() else ""
         raise DataError(f"{run.input}: {found or 'no such file; check the path'}")
     _texts_of(run).validate_output(run.output)  # before the model is loaded, which takes longer
+    run = with_recorded_precision(run, run.output, _partial_digest)
     return _predict_file(run, _load(run))
 
 
@@ -97,7 +103,7 @@ def _predict_files(run: PredictRun) -> FilesWritten:
     tasks = file_tasks(run.input, run.output, lambda path: _output_name(path, run.files.output_suffix))
     for task in tasks:
         _texts_of(run.model_copy(update={"input": task.source})).validate_output(task.output)
-    run = with_measured_precision(run, _load)
+    run = with_kept_precision(run, run.output, _load)
     job = FileJob(run=run, load=_load, work=_predict_file, digest=_digest)
     return write_files(tasks, job, run.output, run.files)
 
@@ -134,11 +140,18 @@ def _load(run: PredictRun) -> Predictor:
 
 def _settings(run: PredictRun) -> dict[str, Any]:
     """What the predictions depend on besides model and input."""
-    return run.model_dump(exclude={"model", "input", "output", "files", "device"})
+    return run.model_dump(exclude={"model", "input", "output", "files"})
 
 
 def _digest(run: PredictRun) -> str:
-    return fingerprint_of([run.input], [Path(run.model)], _settings(run))
+    """Of a complete output, which stays when the same command runs on another device."""
+    settings = {name: value for name, value in _settings(run).items() if name != "device"}
+    return fingerprint_of([run.input], [Path(run.model)], settings)
+
+
+def _partial_digest(run: PredictRun) -> str:
+    """Of predictions so far, which another device would continue with other numbers."""
+    return output_fingerprint(run.input, run.output, [Path(run.model)], _settings(run))
 
 
 def _predict_file(run: PredictRun, predictor: Predictor) -> PredictResult:
@@ -163,7 +176,7 @@ def _predict_file(run: PredictRun, predictor: Predictor) -> PredictResult:
         lambda examples: _results(predictor, examples, run.top_k or DEFAULT_TOP_K),
         models=[model],
         settings=_settings(run.model_copy(update={"precision": predictor.precision})),
-        validate=lambda examples: _validate_masks(predictor, examples, run.input),
+        validate=lambda examples: _validate_inputs(predictor, examples, run.input),
     )
     _warn(run, predictor, written.counts, rows=written.rows)
     return PredictResult(run.output, predictor.task, written.rows, written.counts, predictor.threshold)
@@ -207,13 +220,19 @@ def _results(predictor: Predictor, examples: Sequence[Any], top_k: int) -> Windo
     return WindowResults(predictor.backend.results([text for text, _ in examples], top_k=top_k))
 
 
-def _validate_masks(predictor: Predictor, examples: Sequence[Any], path: Path) -> None:
-    """Raise DataError for a text whose masks a masked language model cannot fill in; fine-tuned models take any."""
-    if not isinstance(predictor.backend, FillMask):
-        return
+def _validate_inputs(predictor: Predictor, examples: Sequence[Any], path: Path) -> None:
+    """Raise DataError for examples that the model cannot predict."""
+    if isinstance(predictor.backend, Pipeline):
+        predictor.backend.task_type.validate_inputs(examples, predictor.backend.tokenizer)
+    elif isinstance(predictor.backend, FillMask):
+        _validate_masks(predictor.backend, examples, path)
+
+
+def _validate_masks(fill_mask: FillMask, examples: Sequence[Any], path: Path) -> None:
+    """Raise DataError for a text whose masks a masked language model cannot fill in."""
     for text, line in examples:
         try:
-            predictor.backend.encode(text)
+            fill_mask.encode(text)
         except DataError as error:
             raise DataError(
                 f"{path}:{line}: {error}. The model is pretrained, not fine-tuned: {PRETRAINED_USES}"

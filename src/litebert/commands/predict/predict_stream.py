@@ -14,13 +14,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Final, Self, TypeVar, get_args
 
 from litebert.commands.fingerprint import fingerprint_of
 from litebert.errors import ConfigError, DataError, StoppedBySignalError
 from litebert.files import fsync, locked, translate_os_errors, write_json
+from litebert.settings import InferencePrecision
 from litebert.tasks.encoded import NoTokensError
-from litebert.tasks.output_formats import OutputFormat, table_output, validate_not_input
+from litebert.tasks.output_formats import OutputError, OutputFormat, table_output, validate_not_input
 from litebert.tasks.read_labelled import types_with_format
 from litebert.tasks.readers.columns import Columns, SavedTask, resolve_columns
 from litebert.tasks.readers.tables import Row, Table, iter_tables
@@ -28,6 +29,8 @@ from litebert.tasks.readers.text_files import format_ending, iter_lines
 from litebert.tasks.results import Result
 from litebert.tasks.types.task_type import FileFormat, TaskType
 
+R = TypeVar("R", bound=Any)
+"""Settings of a command, with `precision`."""
 logger = logging.getLogger(__name__)
 
 ROWS_PER_WINDOW: Final = 4096
@@ -81,12 +84,14 @@ def write_predictions(
     *,
     source: Path,
     fingerprint: str,
+    precision: Any = None,
 ) -> Written:
     """Write the predictions for all windows of `source` to `output`, which is complete or absent.
 
-    `windows` gives those after a number of rows; `fingerprint` changes with everything the predictions depend on.
+    `windows` gives those after a number of rows; `fingerprint` changes with everything the predictions depend on;
+    `precision` is recorded for `with_recorded_precision`.
     """
-    partial, state_file = (output.with_name(f".{output.name}.{ending}") for ending in ("partial", "state.json"))
+    partial, state_file = _partial_files(output)
     with _locked(output), translate_os_errors(output):
         state = _read_state(state_file, partial, fingerprint)
         if state:
@@ -98,18 +103,13 @@ def write_predictions(
                 file.seek(state["bytes"] if state else 0)
                 file.truncate()
                 for window in windows(rows):
-                    try:
+                    with _row_named(source, window):
                         predicted = predict(window.examples)
-                    except NoTokensError as error:
-                        where = f"{source}:{window.rows[error.index].line}"
-                        raise DataError(
-                            f"{where}: a text of the row has no tokens; fill it, or remove the row"
-                        ) from None
                     content = output_format.render(window.rows, predicted.results)
                     file.write(content.encode() if isinstance(content, str) else content)
                     rows += len(predicted.results)
                     counts.update(predicted.counts)
-                    state = {"fingerprint": fingerprint, "rows": rows, "counts": dict(counts)}
+                    state = {"fingerprint": fingerprint, "rows": rows, "counts": dict(counts), "precision": precision}
                     _save_state(state_file, file, {**state, "format": output_format.state})
                 file.write(output_format.finish().encode())
                 _fsync(file)
@@ -117,14 +117,52 @@ def write_predictions(
             raise StoppedBySignalError(
                 f"{output}: stopped after {rows:,} rows; the same command continues there", signal_number=signal.SIGINT
             ) from None
-        except DataError:  # a corrected input is another input
-            partial.unlink(missing_ok=True)
-            state_file.unlink(missing_ok=True)
+        except DataError as error:
+            # A corrected input is another input; an output that cannot hold a row leaves the predictions right.
+            if state is None or not isinstance(error, OutputError):
+                partial.unlink(missing_ok=True)
+                state_file.unlink(missing_ok=True)
             raise
         partial.replace(output)
         fsync(output.parent)
         state_file.unlink(missing_ok=True)
     return Written(rows, dict(counts))
+
+
+def with_recorded_precision(run: R, output: Path, fingerprint: Callable[[R], str]) -> R:
+    """`run`; where its precision is `auto`, with that of the predictions for `output` that a stopped command has left.
+
+    Measurements differ, and predictions in another precision would be discarded. `fingerprint` is the one that
+    `write_predictions` is given: those of another command are not continued.
+    """
+    if run.precision != "auto":
+        return run
+    partial, state_file = _partial_files(output)
+    state = _stored_state(state_file, partial) or {}
+    if state.get("precision") not in get_args(InferencePrecision):
+        return run
+    recorded = run.model_copy(update={"precision": state["precision"]})
+    return recorded if state["fingerprint"] == fingerprint(recorded) else run
+
+
+def output_fingerprint(source: Path, output: Path, models: Sequence[Path], settings: Mapping[str, Any]) -> str:
+    """Digest of everything that the predictions for `source` depend on."""
+    return fingerprint_of([source], models, {**settings, "output": output.name})
+
+
+def _partial_files(output: Path) -> tuple[Path, Path]:
+    """The predictions so far, and their state."""
+    return output.with_name(f".{output.name}.partial"), output.with_name(f".{output.name}.state.json")
+
+
+@contextmanager
+def _row_named(source: Path, window: Window) -> Iterator[None]:
+    """Raise DataError with the line of a row whose text has no tokens."""
+    try:
+        yield
+    except NoTokensError as error:
+        where = f"{source}:{window.rows[error.index].line}"
+        raise DataError(f"{where}: a text of the row has no tokens; fill it, or remove the row") from None
 
 
 @contextmanager
@@ -141,20 +179,26 @@ def _locked(output: Path) -> Iterator[None]:
 
 def _read_state(state_file: Path, partial: Path, fingerprint: str) -> dict[str, Any] | None:
     """The state of an interrupted command; None if there is none that continues with `fingerprint`."""
-    if not state_file.exists() or not partial.exists():
-        return None
-    try:
-        state = json.loads(state_file.read_bytes())
-    except ValueError:
+    state = _stored_state(state_file, partial)
+    if state is None:
         return None
     if state.get("fingerprint") != fingerprint or partial.stat().st_size < state["bytes"]:
         logger.warning(
-            "%s: the %d predictions of an interrupted command are discarded, because input, model or settings are "
-            "others now",
+            "%s: the %d predictions of an interrupted command are discarded, because input, model, settings or device "
+            "are others now",
             *(partial, state["rows"]),
         )
         return None
     return state
+
+
+def _stored_state(state_file: Path, partial: Path) -> dict[str, Any] | None:
+    if not state_file.exists() or not partial.exists():
+        return None
+    try:
+        return json.loads(state_file.read_bytes())
+    except ValueError:
+        return None
 
 
 def _save_state(path: Path, file: Any, state: dict[str, Any]) -> None:
@@ -228,20 +272,39 @@ class InputFile:
     ) -> Written:
         """Write the predictions for the whole file; they depend on the content of `models` and on `settings`.
 
-        The file is read once before the first prediction, so that a row that is invalid, or for which `validate`
-        raises DataError, does not end the command after hours.
+        `settings` has the `precision` of the model.
+
+        The file is read once before the predictions, so that a row that is invalid, that the output cannot hold, or for
+        which `validate` raises DataError, does not end the command after hours.
         """
         if self.write_directory is None:
-            for window in self.windows():
-                validate(window.examples)
-            fingerprint = fingerprint_of([self.path], models, {**settings, "output": output.name})
+            output_format = self.output_format(output)
+            self._validate_rows(output_format, predict, validate)
             return write_predictions(
-                *(output, self.output_format(output), self.windows, predict), source=self.path, fingerprint=fingerprint
+                *(output, output_format, self.windows, predict),
+                source=self.path,
+                fingerprint=output_fingerprint(self.path, output, models, settings),
+                precision=settings["precision"],
             )
         examples = [example for window in self.windows() for example in window.examples]
         predicted = predict(examples)
         self.write_directory(output, examples, predicted.results)
         return Written(len(predicted.results), dict(+predicted.counts))
+
+    def _validate_rows(
+        self,
+        output_format: OutputFormat,
+        predict: Callable[[Sequence[Any]], WindowResults],
+        validate: Callable[[Sequence[Any]], None],
+    ) -> None:
+        added: tuple[str, ...] = ()
+        for window in self.windows():
+            with _row_named(self.path, window):
+                validate(window.examples)
+                # Only a result tells its columns, which a task type of your own may choose; so the first row is
+                # predicted, once more than needed.
+                added = added or tuple(predict(window.examples[:1]).results[0].to_record())
+            output_format.validate(window.rows, added)
 
     def windows(self, skip: int = 0) -> Iterator[Window]:
         """The rows after the first `skip`, in windows."""

@@ -206,6 +206,8 @@ class TaskType:
     reader: ExampleReader
     encode: Callable[[Sequence[Any], Tokenizer, Any], Encoded] = encode_sequences
     """(examples, tokenizer, settings) → sequences."""
+    validate_inputs: Callable[[Sequence[Any], Tokenizer], None] = lambda examples, tokenizer: None
+    """Raises NoTokensError for an example that `encode` refuses; cheaper, as `predict` first calls it for all rows."""
     loss: Loss
     forward: Callable[[nn.Module, Any], Sequence[Any]] = lambda model, inputs: sequence_logits(model, inputs)
     """Run the model on the inputs that `encode` makes of a batch; the output for each sequence, on the CPU."""

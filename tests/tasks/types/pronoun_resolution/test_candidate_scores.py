@@ -15,6 +15,7 @@ from litebert.tasks.types.pronoun_resolution.candidate_scores import (
     margin_losses,
     probabilities_of_scores,
     scores_by_example,
+    validate_candidates,
 )
 from litebert.tasks.types.pronoun_resolution.pronoun_examples import PronounExample
 from support.models.tolerances import within
@@ -91,7 +92,9 @@ def test_candidate_without_a_token_is_refused(tiny_tokenizer):
     blank = PronounExample(text=TEXT, pronoun=(26, 28), candidate="\u200b", others=("the music",))
     with pytest.raises(NoTokensError, match=r"text 2: '\\u200b' has no tokens") as raised:
         encode_candidates([EXAMPLES[0], blank], tiny_tokenizer, InputSettings(max_length=64))
-    assert raised.value.index == 1
+    with pytest.raises(NoTokensError, match=r"text 2: '\\u200b' has no tokens") as before:
+        validate_candidates([EXAMPLES[0], blank], tiny_tokenizer)
+    assert (raised.value.index, before.value.index) == (1, 1)
 
 
 def test_long_text_keeps_the_tokens_around_the_pronoun(tiny_tokenizer, model):

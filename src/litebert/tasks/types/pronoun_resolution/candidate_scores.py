@@ -102,6 +102,13 @@ def encode_candidates(
     return EncodedCandidates(features, targets, tokenizer.pad_id, spans, tokenizer.mask_id)
 
 
+def validate_candidates(examples: Sequence[PronounExample], tokenizer: Tokenizer) -> None:
+    """Raise NoTokensError for a candidate without a token."""
+    for index, ids in enumerate(tokenizer.encode_batch([each.candidate for each in examples])):
+        if not ids:
+            raise NoTokensError(index, examples[index].candidate)
+
+
 def _sequence(
     before: Sequence[int], phrase: Sequence[int], after: Sequence[int], tokenizer: Tokenizer, max_length: int
 ) -> tuple[Feature, Span]:

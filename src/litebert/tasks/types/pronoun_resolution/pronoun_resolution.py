@@ -17,6 +17,7 @@ from litebert.tasks.types.pronoun_resolution.candidate_scores import (
     margin_losses,
     probabilities_of_scores,
     scores_by_example,
+    validate_candidates,
 )
 from litebert.tasks.types.pronoun_resolution.pronoun_examples import LABELS
 from litebert.tasks.types.pronoun_resolution.pronoun_tables import guess_spans, read_pronoun_inputs, read_pronouns
@@ -35,6 +36,7 @@ PRONOUN_RESOLUTION: Final = TaskType(
     metrics=("accuracy",),
     reader=ExampleReader(guess=guess_spans, read=read_pronouns, read_inputs=read_pronoun_inputs),
     encode=encode_candidates,
+    validate_inputs=validate_candidates,
     loss=Loss(counts=lambda batch: {"label": int((batch.labels == 1).sum())}, sums=margin_losses),
     forward=scores_by_example,
     predict=probabilities_of_scores,
