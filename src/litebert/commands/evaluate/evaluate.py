@@ -86,8 +86,8 @@ def evaluate_files(run: EvaluateRun) -> FilesWritten:
     assert run.data is not None
     assert run.output is not None
     tasks = file_tasks(run.data, run.output, lambda path: f"{path.name}.json")
-    run = with_measured_precision(run, _load)
-    job = FileJob(run=run, input_field="data", load=_load, work=_evaluate_one, digest=_digest)
+    measured = with_measured_precision(run, _load)
+    job = FileJob(run=measured, input_field="data", load=_load, work=_evaluate_one, digest=_digest)
     return write_files(tasks, job, run.output, run.files)
 
 
