@@ -21,7 +21,7 @@ import numpy as np
 from litebert.errors import ConfigError
 
 Parts = tuple[str, Iterable[Any]] | None
-"""A text, and values that have an identity of their own; None if a value has more than can be told."""
+"""A text, and values that have an identity of their own; None if a value may have more."""
 
 
 def function_identity(function: Callable[..., Any]) -> Any:

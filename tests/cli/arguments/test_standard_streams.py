@@ -82,7 +82,7 @@ def test_predictions_are_written_where_standard_output_lacks_characters(predict,
         assert json.loads(written.getvalue().decode())["text"] == "it cost 5 €"
 
 
-def test_predictions_are_written_to_a_stand_in_that_takes_text_only(predict, monkeypatch):
+def test_predictions_are_written_to_a_replacement_that_takes_text_only(predict, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(sys, "stdout", io.StringIO())
         assert predict("it cost 5 €\n", "-", "-")[0] == 0

@@ -73,7 +73,7 @@ def _stopped_by_signals(run: PredictRun) -> Iterator[None]:
 
 
 def _ending_signals() -> list[signal.Signals]:
-    """Those that would end this process: under nohup SIGHUP does not, and only the main thread is told of any."""
+    """Those that would end this process: under nohup SIGHUP does not, and only the main thread handles any."""
     if threading.current_thread() is not threading.main_thread():
         return []
     known = [getattr(signal, name) for name in _ENDING if hasattr(signal, name)]
@@ -81,7 +81,7 @@ def _ending_signals() -> list[signal.Signals]:
 
 
 def _message(run: PredictRun, number: signal.Signals, stopped: BaseException) -> str:
-    """How to go on; a file of predictions continues if its input is the same again."""
+    """What was stopped, and how to continue; a file of predictions continues if its input is the same again."""
     if run.output == STREAM:
         return (
             f"standard output: stopped by {number.name}; predictions to a stream do not continue: run the command "
@@ -134,7 +134,7 @@ def _named(names: Mapping[Path, str]) -> Iterator[None]:
 
 def _write_to_standard_output(path: Path) -> None:
     """Write the bytes of a file: the encoding of a terminal may lack characters of the texts."""
-    if not hasattr(sys.stdout, "buffer"):  # a stand-in that takes text only
+    if not hasattr(sys.stdout, "buffer"):  # a replacement that takes text only
         sys.stdout.write(path.read_bytes().decode())
         return
     sys.stdout.flush()
