@@ -249,7 +249,7 @@ def _path(cls: type[BaseModel], loc: tuple[Any, ...]) -> str:
 
 def name_here(name: str, value: object) -> str:
     """The setting that other libraries call `name`, with its value where it is given in another way, or `name`."""
-    return _NAMES_ELSEWHERE.get(name, name).format(value)
+    return _NAMES_ELSEWHERE[name].format(value) if name in _NAMES_ELSEWHERE else name
 
 
 def as_override(cls: type[BaseModel], name: str, words: Sequence[str]) -> str | None:

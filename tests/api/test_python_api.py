@@ -90,17 +90,6 @@ def test_run_without_out_is_trained_again_when_the_corpus_has_changed(tmp_path, 
     assert train(40) == train(40) != train(41)
 
 
-def test_source_of_a_metric_is_its_code_or_its_name():
-    def measure(predictions, labels):
-        return 1.0
-
-    assert "return 1.0" in training_runs._source_of_metric(measure)
-    assert training_runs._source_of_metric("accuracy") == "accuracy"
-    namespace = {"__name__": "made"}
-    exec("def measure(predictions, labels): return 2.0", namespace)
-    assert training_runs._source_of_metric(namespace["measure"]) == "made.measure"
-
-
 def test_run_without_out_is_trained_again_when_a_metric_has_changed(
     pretrained, opinions, tmp_path, monkeypatch, request
 ):
@@ -114,6 +103,31 @@ def test_run_without_out_is_trained_again_when_a_metric_has_changed(
         tuned = litebert.finetune(pretrained, train=opinions, metrics=[share], **{**SETTINGS, "duration": "1 steps"})
         scores.append(tuned.metrics["share"])
     assert scores == [0.25, 0.75]
+
+
+def test_run_without_out_is_another_for_a_metric_with_another_closure(pretrained, opinions, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(METRICS, "share", None)
+    monkeypatch.setattr(training_runs, "register_metric", lambda metric: metric.__name__)
+    monkeypatch.setattr(
+        training_runs,
+        "run_finetuning",
+        lambda config, directory, callbacks: SimpleNamespace(remarks=(), best={"metrics": {}}),
+    )
+
+    def make(value):
+        def share(predictions, labels):
+            return value
+
+        return share
+
+    def tune(metric, **options):
+        return litebert.finetune(pretrained, train=opinions, metrics=[metric], **options, **SETTINGS).directory
+
+    assert tune(make(0.25)) == tune(make(0.25)) != tune(make(0.75))
+    with pytest.raises(ConfigError, match=r"metrics: share has the value .*; give the directory \(out=…\)"):
+        tune(make(object()))
+    assert tune(make(object()), out=tmp_path / "run") == tmp_path / "run"
 
 
 def test_custom_metrics_and_callbacks_are_used(pretrained, opinions, tmp_path, request):

@@ -10,6 +10,7 @@ from pydantic import Field
 from litebert.errors import ConfigError
 from litebert.settings import (
     Settings,
+    as_override,
     changed_names,
     flatten,
     read_yaml,
@@ -135,6 +136,12 @@ def test_names_of_other_libraries_are_answered_with_the_setting(name, hint):
     with pytest.raises(ConfigError) as caught:
         Split.parse({name: 3}, where="test")
     assert str(caught.value) == f"test: unknown setting {name!r}; did you mean {hint}?"
+
+
+def test_unknown_setting_with_braces_in_its_name_is_named_as_it_is():
+    with pytest.raises(ConfigError, match=r"^test: unknown setting '\{a\}'; "):
+        Split.parse({"{a}": 3}, where="test")
+    assert as_override(Split, "{a}", ["3"]) is None
 
 
 def test_settings_are_frozen():

@@ -1,7 +1,6 @@
 """Training from Python: a tokenizer, a corpus, an encoder, a fine-tuned model."""
 
 import hashlib
-import inspect
 import json
 import logging
 from collections.abc import Callable, Mapping, Sequence
@@ -11,6 +10,7 @@ from typing import Any
 
 from litebert.api.api_results import TrainedModel
 from litebert.api.data_sources import Data, DataSource
+from litebert.api.function_identity import function_identity
 from litebert.commands import tokenizer as tokenizer_command
 from litebert.commands.corpus import build as corpus_command
 from litebert.commands.finetune.finetune import finetune as run_finetuning
@@ -156,9 +156,7 @@ def finetune(
         raise ConfigError("finetune: no training data; give train=…, or data={'task': NAME, 'directory': DIRECTORY}")
     if "train" in sources and sources["train"].text_pair:
         given = merged({"data": {"text_pair": sources["train"].text_pair}}, given)
-    digests = {name: source.digest for name, source in sources.items()}
-    identity = [str(model), _content_of_model(model), recipe, list(map(_source_of_metric, metrics)), given, digests]
-    directory = Path(out) if out else _run_directory("finetune", identity)
+    directory = Path(out) if out else _finetuning_directory(model, recipe, metrics, given, sources)
     files = {name: str(source.to_file(directory / "data")) for name, source in sources.items()}
     fixed = {"model": str(model), "metrics": names or given.get("metrics", ())}
     base = load_recipe(recipe_of_task(recipe), command="finetune").settings
@@ -178,14 +176,12 @@ def _metric_name(metric: Metric) -> str:
     return metric if isinstance(metric, str) else register_metric(metric)
 
 
-def _source_of_metric(metric: Metric) -> str:
-    """What changes with the metric: the source code of a function, or its name where Python has no source."""
-    if isinstance(metric, str):
-        return metric
-    try:
-        return inspect.getsource(metric)
-    except (OSError, TypeError):
-        return f"{metric.__module__}.{getattr(metric, '__qualname__', _metric_name(metric))}"
+def _finetuning_directory(
+    model: str | Path, recipe: str, metrics: Sequence[Metric], given: Any, sources: Mapping[str, DataSource]
+) -> Path:
+    digests = {name: source.digest for name, source in sources.items()}
+    functions = [metric if isinstance(metric, str) else function_identity(metric) for metric in metrics]
+    return _run_directory("finetune", [str(model), _content_of_model(model), recipe, functions, given, digests])
 
 
 def _content_of_model(model: str | Path) -> dict[str, str]:

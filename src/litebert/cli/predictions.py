@@ -44,7 +44,7 @@ def predict(
     files, such as 'texts/*.csv', has an output for each file in the directory OUTPUT.
 
     As INPUT, - is standard input to its end: JSON lines, or one text a line. As OUTPUT, - is standard output, which has
-    the predictions as JSON lines and nothing else. Neither resumes.
+    the predictions as JSON lines and nothing else, in UTF-8. A stopped command that writes there starts again.
     """
     with files_for_streams(run) as with_files:
         from litebert.commands.predict.predict import predict as command

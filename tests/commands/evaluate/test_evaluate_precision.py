@@ -3,13 +3,16 @@
 import pytest
 
 from litebert.commands.evaluate.evaluate import EvaluateRun, evaluate
+from litebert.errors import DataError
+from litebert.inference import pipeline
 from litebert.model.io.model_directory import save_model
 from litebert.model.models import ForSequenceClassification
 from litebert.model.prepacked.prepack import has_operators
 
 
-@pytest.mark.skipif(not has_operators("int8"), reason="torch without oneDNN")
-def test_int8_scores_are_reported_beside_fp32(small_config, tiny_tokenizer, tmp_path):
+@pytest.fixture
+def run(small_config, tiny_tokenizer, tmp_path):
+    """The evaluation of a classifier on a file."""
     model = ForSequenceClassification(small_config, num_labels=2)
     save_model(
         model,
@@ -20,8 +23,42 @@ def test_int8_scores_are_reported_beside_fp32(small_config, tiny_tokenizer, tmp_
     )
     rows = "".join(f"the film was {label},{label}\n" for label in ("good", "bad", "good"))
     (tmp_path / "data.csv").write_text("text,label\n" + rows, encoding="utf-8")
-    run = EvaluateRun(model=str(tmp_path / "model"), data=tmp_path / "data.csv", precision="int8")
-    values, text = evaluate(run)
+    return EvaluateRun(model=str(tmp_path / "model"), data=tmp_path / "data.csv")
+
+
+@pytest.mark.skipif(not has_operators("int8"), reason="torch without oneDNN")
+def test_int8_scores_are_reported_beside_fp32(run):
+    values, text = evaluate(run.replace(precision="int8"))
     assert list(values) == ["fp32", "int8"]
     assert all(scores["examples"] == 3 for scores in values.values())
     assert [line.split(":")[0] for line in text.splitlines() if "accuracy " in line] == ["fp32", "int8"]
+
+
+@pytest.mark.parametrize("fastest", ["fp32", "bf16"])
+def test_auto_gives_scores_by_precision_whatever_is_fastest(run, tmp_path, monkeypatch, fastest):
+    monkeypatch.setattr(
+        pipeline, "resolve_precision", lambda precision, model: fastest if precision == "auto" else precision
+    )
+    page = tmp_path / "report.html"
+    values, text = evaluate(run.replace(precision="auto", report=str(page)))
+    assert list(values) == list(dict.fromkeys(["fp32", fastest]))
+    assert all(scores["examples"] == 3 for scores in values.values())
+    assert text.startswith("fp32: ")
+    assert page.exists()
+
+
+@pytest.mark.parametrize(
+    ("examples", "message"),
+    [
+        ({"data": "absent.csv"}, "absent.csv: no such file; check the path"),
+        ({"data": "absent/*.csv", "output": "scores"}, "no file matches"),
+        ({"data": None, "task": "cola", "task_dir": "absent"}, "absent: no development split of CoLA"),
+        ({"data": None, "task": "cola", "task_dir": ".", "split_file": ["dev=absent.tsv"]}, "absent.tsv: no such file"),
+    ],
+    ids=["file", "pattern", "benchmark", "own file"],
+)
+def test_missing_examples_are_an_error_before_the_model_is_loaded(run, tmp_path, monkeypatch, examples, message):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(pipeline.Pipeline, "load", lambda *arguments, **options: pytest.fail("the model was loaded"))
+    with pytest.raises(DataError, match=message):
+        evaluate(run.replace(precision="auto", **examples))

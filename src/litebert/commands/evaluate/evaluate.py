@@ -11,6 +11,7 @@ from litebert.commands.evaluate.evaluate_labelled import (
     evaluate_benchmark,
     evaluate_labelled,
     load_pipeline,
+    validate_examples_exist,
 )
 from litebert.commands.evaluate.evaluate_pretrained import evaluate_pretraining, evaluate_suite
 from litebert.commands.evaluate.evaluate_settings import EvaluateRun
@@ -36,6 +37,7 @@ def evaluate(run: EvaluateRun) -> tuple[dict[str, Any], str]:
     files, columns = files_by_split(run.split_file), run.columns.to_columns()
     if run.data is not None:
         validate_columns_apply(asdict(columns), run.data)
+    validate_examples_exist(run.data, run.task, run.task_dir, files)  # before a model is loaded
     model = model_directory(run.model)
     run = run.replace(model=str(model))
     if run.suite is not None:
@@ -47,7 +49,6 @@ def evaluate(run: EvaluateRun) -> tuple[dict[str, Any], str]:
     if run.data is not None and is_pattern(run.data):
         written = evaluate_files(run)
         return written.to_dict(), "\n".join([written.to_text(), *map(_line, written.results.items())])
-    run = with_measured_precision(run, _load)
     if run.data is not None:
         labelled = partial(evaluate_labelled, model, run.data, columns, metrics=run.metrics)
         return _beside_fp32(run, labelled)
@@ -59,11 +60,17 @@ def evaluate(run: EvaluateRun) -> tuple[dict[str, Any], str]:
 
 
 def _beside_fp32(run: EvaluateRun, score: Callable[..., Any]) -> tuple[dict[str, Any], str]:
-    """The scores in the precision of `run` and, if that is another, those of fp32."""
+    """The scores in fp32 and, by precision, in another one that is asked for.
+
+    With `auto` they are by precision too if fp32 is the fastest: programs that read them must not depend on a timing.
+    """
     if run.precision == "fp32":
         result = score(report=run.report)
         return result.to_dict(), result.to_report()
-    results = {"fp32": score(), run.precision: score(report=run.report, precision=run.precision)}
+    precision = with_measured_precision(run, _load).precision
+    results = {"fp32": score(report=run.report if precision == "fp32" else None)}
+    if precision != "fp32":
+        results[precision] = score(report=run.report, precision=precision)
     values = {precision: result.to_dict() for precision, result in results.items()}
     return values, "\n".join(f"{precision}: {result.to_report()}" for precision, result in results.items())
 
@@ -79,11 +86,10 @@ def evaluate_files(run: EvaluateRun) -> FilesWritten:
     """Score every file that matches `run.data`, each in a JSON file below `run.output`."""
     assert run.data is not None
     assert run.output is not None
-    out = run.output
-    tasks = file_tasks(run.data, out, lambda path: f"{path.name}.json")
-    run = with_kept_precision(run, out, _load)
-    job = FileJob(run=run, input_field="data", load=_load, work=_evaluate_one, digest=_digest)
-    return write_files(tasks, job, out, run.files)
+    tasks = file_tasks(run.data, run.output, lambda path: f"{path.name}.json")
+    kept = with_kept_precision(run, run.output, _load)
+    job = FileJob(run=kept, input_field="data", load=_load, work=_evaluate_one, digest=_digest)
+    return write_files(tasks, job, run.output, run.files)
 
 
 def _load(run: EvaluateRun) -> Pipeline:

@@ -7,10 +7,12 @@ from pathlib import Path
 
 from litebert.commands.evaluate.report_page import report_page
 from litebert.commands.finetune.setup import task_of_benchmark
+from litebert.commands.many_files.file_workers import is_pattern
 from litebert.commands.predict.benchmark_predictions import validate_benchmark_model
 from litebert.commands.result import Result
 from litebert.errors import DataError
 from litebert.files import write_text
+from litebert.hub_datasets import is_dataset_name
 from litebert.inference.pipeline import EvaluationSet, Pipeline
 from litebert.model.io.hub import model_directory
 from litebert.settings import InferencePrecision
@@ -92,11 +94,7 @@ def evaluate_benchmark(
     ordered = not set(OF_SECOND_LABEL).isdisjoint(metrics or benchmark.metrics)
     validate_benchmark_model(name, pipeline.task_type.name, pipeline.labels, model=model, ordered=ordered)
     labels = pipeline.labels if benchmark.labels else None
-    splits = tuple(files or ()) or available_splits(name, directory, start="dev")
-    if not splits:
-        raise DataError(
-            f"{directory}: no development split of {benchmark.title}; give the directory with {benchmark.folders[0]!r}"
-        )
+    splits = _benchmark_splits(name, directory, files)
     scores: dict[str, Evaluation] = {}
     for split in splits:
         data = read_benchmark(name, directory, split, files=files, labels=labels)
@@ -113,6 +111,28 @@ def evaluate_benchmark(
             predictions = pipeline.predict_encoded(examples.encoded)
         scores[split] = _score(pipeline, model, examples, predictions, page)
     return BenchmarkEvaluation(scores)
+
+
+def _benchmark_splits(name: str, directory: Path, files: Mapping[Split, str] | None) -> tuple[Split, ...]:
+    """Those of `files`, or the development splits in the directory; DataError if there is none."""
+    if splits := tuple(files or ()) or available_splits(name, directory, start="dev"):
+        return splits
+    benchmark = benchmark_task(name)
+    raise DataError(
+        f"{directory}: no development split of {benchmark.title}; give the directory with {benchmark.folders[0]!r}"
+    )
+
+
+def validate_examples_exist(
+    file: Path | None, task: str | None, directory: Path | None, files: Mapping[Split, str]
+) -> None:
+    """Raise DataError without the labelled file, or without the files of a benchmark; a pattern is not looked up."""
+    if file is not None and not (file.exists() or is_pattern(file) or is_dataset_name(file)):
+        raise DataError(f"{file}: no such file; check the path")
+    if task is None or directory is None:
+        return
+    for split in _benchmark_splits(task, directory, files):
+        BenchmarkSplit(task=task, split=split, file=files.get(split)).path(directory)
 
 
 def load_pipeline(model: Path, precision: InferencePrecision = "fp32") -> Pipeline:
