@@ -109,7 +109,10 @@ def signalled(monkeypatch):
         monkeypatch.setattr(predict_module, "_task_results", with_signal)
 
     before = signal.signal(signal.SIGTERM, fail)
+    # Programs in the background of a shell ignore SIGINT, and so would this one.
+    interrupts = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield install
+    signal.signal(signal.SIGINT, interrupts)
     assert signal.signal(signal.SIGTERM, before) is fail, "the handler is that of before again"
 
 

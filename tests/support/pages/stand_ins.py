@@ -232,6 +232,10 @@ class StandIns:
         write_glue(path)
         for task, name in (("QQP", "train"), ("QQP", "dev"), ("QNLI", "train")):
             shutil.copy(path / task / f"{name}.tsv", path / task / f"{name}_subset.tsv")
+        write_race(path)
+        (path / "SQuAD").mkdir()
+        for name in ("train-v1.1.json", "dev-v1.1.json"):
+            self.make_squad(path / "SQuAD" / name)
 
     def make_race(self, path: Path) -> None:
         shutil.move(write_race(path.with_suffix(".parent")) / "RACE", path)
