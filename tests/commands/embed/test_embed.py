@@ -18,6 +18,7 @@ from litebert.inference.embeddings.embedding_settings import EmbeddingSettings
 from litebert.inference.predictor import Predictor
 from support.models.tolerances import close_to
 from support.programs.forks import ForkedPopen
+from support.runs.interrupted_runs import interrupt
 
 KILLED = """
 import os, signal, sys
@@ -153,26 +154,6 @@ def measure(precision, monkeypatch):
     """From now on, `auto` is this precision."""
     measured = lambda asked, model: precision if asked == "auto" else asked  # noqa: E731
     monkeypatch.setattr("litebert.inference.predictor.resolve_precision", measured)
-
-
-class InterruptedRunError(BaseException):
-    """The process ends here."""
-
-
-def interrupt(monkeypatch, run):
-    """Call `run`, but end after two windows."""
-    save, saved = predict_stream._save_state, []
-
-    def save_and_end(*arguments):
-        save(*arguments)
-        saved.append(arguments)
-        if len(saved) == 2:
-            raise InterruptedRunError
-
-    with monkeypatch.context() as patch:
-        patch.setattr(predict_stream, "_save_state", save_and_end)
-        with pytest.raises(InterruptedRunError):
-            run()
 
 
 @pytest.mark.parametrize("suffix", [".npy", ".jsonl", ".parquet"])

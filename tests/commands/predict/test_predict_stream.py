@@ -24,6 +24,7 @@ from litebert.tasks.output_formats import OutputError, RowFormat
 from litebert.tasks.readers.tables import iter_tables
 from litebert.tasks.results import Regression
 from support.programs.forks import ForkedPopen
+from support.runs.interrupted_runs import interrupt
 
 KILLED = """
 import os, signal, sys
@@ -103,26 +104,6 @@ def test_predict_killed_by_a_signal_resumes_to_the_same_bytes(
     assert [path.name for path in resumed.parent.iterdir()] == [output]
 
 
-class InterruptedRunError(BaseException):
-    """The process ends here."""
-
-
-def interrupt(run, monkeypatch):
-    """Predict, but end after two windows."""
-    save, saved = stream._save_state, []
-
-    def save_and_end(*arguments):
-        save(*arguments)
-        saved.append(arguments)
-        if len(saved) == 2:
-            raise InterruptedRunError
-
-    with monkeypatch.context() as patch:
-        patch.setattr(stream, "_save_state", save_and_end)
-        with pytest.raises(InterruptedRunError):
-            predict(run)
-
-
 @pytest.mark.parametrize(
     ("suffix", "output"),
     [
@@ -140,7 +121,7 @@ def test_interrupted_predict_resumes_to_the_same_bytes_in_every_format(
         PredictRun(model=str(model), input=source, output=tmp_path / name / output) for name in ("whole", "resumed")
     ]
     first = predict(runs[0])
-    interrupt(runs[1], monkeypatch)
+    interrupt(monkeypatch, lambda: predict(runs[1]))
     second = predict(runs[1])
     assert runs[1].output.read_bytes() == runs[0].output.read_bytes()
     assert (second.predictions, second.counts) == (first.predictions, first.counts)
@@ -158,7 +139,7 @@ def test_interrupted_predict_of_a_file_with_blank_lines_resumes_at_the_same_row(
         for name in ("whole", "resumed")
     ]
     predict(runs[0])
-    interrupt(runs[1], monkeypatch)
+    interrupt(monkeypatch, lambda: predict(runs[1]))
     assert predict(runs[1]).predictions == 15
     assert runs[1].output.read_bytes() == runs[0].output.read_bytes()
     texts = [json.loads(line)["text"] for line in runs[1].output.read_text().splitlines()]
@@ -177,7 +158,7 @@ def test_interrupted_predict_counts_the_truncated_rows_of_both_parts(
     lengths = [len(tiny_tokenizer.encode(line.split(",")[0])) + 2 for line in source.read_text().splitlines()[1:]]
     expected = sum(length > 12 for length in lengths)
     run = PredictRun(model=str(short), input=source, output=tmp_path / "out.csv")
-    interrupt(run, monkeypatch)
+    interrupt(monkeypatch, lambda: predict(run))
     result = predict(run)
     assert 1 < expected < 15
     assert result.counts == {"truncated": expected}
@@ -220,7 +201,7 @@ def test_interrupted_predict_continues_in_the_precision_it_measured(classifier, 
     )
     predict(whole)
     measure("fp32", monkeypatch)
-    interrupt(resumed, monkeypatch)
+    interrupt(monkeypatch, lambda: predict(resumed))
     measure("bf16", monkeypatch)
     with caplog.at_level("INFO", "litebert"):
         predict(resumed)
@@ -233,7 +214,7 @@ def test_interrupted_predict_measures_again_for_a_changed_input(classifier, tmp_
     source, found = write_input(tmp_path, ".csv"), []
     run = PredictRun(model=str(classifier), input=source, output=tmp_path / "out.jsonl")
     measure("fp32", monkeypatch)
-    interrupt(run, monkeypatch)
+    interrupt(monkeypatch, lambda: predict(run))
     source.write_text(source.read_text().replace("film", "music"))
     monkeypatch.setattr(pipeline, "resolve_precision", lambda asked, model: found.append(asked) or "fp32")
     predict(run)
@@ -252,7 +233,7 @@ def test_interrupted_predict_begins_again_on_another_device(classifier, tmp_path
     on_cpu = predict_module._load
     with monkeypatch.context() as patch:
         patch.setattr(predict_module, "_load", lambda run: on_cpu(run.model_copy(update={"device": "cpu"})))
-        interrupt(run.replace(device="cuda"), patch)
+        interrupt(patch, lambda: predict(run.replace(device="cuda")))
     assert predict(run.replace(device="cpu")).predictions == 15
     assert "the 8 predictions of an interrupted command are discarded, because input, model, settings or device" in (
         caplog.text
@@ -286,7 +267,7 @@ def test_interrupted_predict_starts_again_if_the_input_has_changed(classifier, t
     monkeypatch.setattr(stream, "ROWS_PER_WINDOW", 4)
     source = write_input(tmp_path, ".csv")
     run = PredictRun(model=str(classifier), input=source, output=tmp_path / "out.jsonl")
-    interrupt(run, monkeypatch)
+    interrupt(monkeypatch, lambda: predict(run))
     source.write_text(source.read_text().replace("film", "music"))
     predict(run)
     assert "the 8 predictions of an interrupted command are discarded" in caplog.text
