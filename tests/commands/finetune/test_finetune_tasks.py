@@ -200,6 +200,33 @@ def test_runs_that_leave_their_precision_open_have_the_same_one(inputs, tmp_path
     assert compared == [{"precision": "bf16", "device": "cpu"}]
 
 
+def test_a_stop_between_comparisons_keeps_the_finished_ones(inputs, tiny_tokenizer, tmp_path, monkeypatch):
+    other = save_pretrained(tiny_tokenizer, tmp_path / "other", intermediate_size=48)
+    compared = {"random_weights": True, "compare": (f"start={other}",)}
+    run = run_of(inputs, tmp_path / "out", intermediate=None, intermediate_settings=(), **compared)
+
+    def stopped(*arguments, **options):
+        yield next(differences_from(*arguments, **options))
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("litebert.commands.finetune_tasks.finetune_tasks.differences_from", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            finetune_tasks(run)
+    kept = {file: file.read_bytes() for file in (run.out / "compared").rglob("difference-*.json")}
+    assert [file.relative_to(run.out).parts[1] for file in kept] == ["random-weights"]
+    asked = []
+    monkeypatch.setattr(
+        "litebert.commands.finetune_tasks.finetune_tasks.differences_from",
+        lambda models, waiting, *rest, **options: (
+            asked.append([*waiting]) or differences_from(models, waiting, *rest, **options)
+        ),
+    )
+    finetune_tasks(run)
+    assert asked == [["start"]]
+    assert all(file.read_bytes() == content for file, content in kept.items())
+
+
 def test_runs_that_have_started_keep_their_precision(inputs, tmp_path, monkeypatch, caplog):
     monkeypatch.setattr("litebert.commands.compute._fastest_precision", lambda config, device: "fp32")
     open_ = tuple(word for word in SHORT if "precision" not in word)
