@@ -4,8 +4,8 @@ import gzip
 import json
 import shutil
 import signal
+import subprocess
 import sys
-import tracemalloc
 
 import pytest
 
@@ -49,6 +49,30 @@ def save(path, file, state):
 stream._save_state = save
 predict(PredictRun(model=sys.argv[1], input=Path(sys.argv[2]), output=Path(sys.argv[3])))
 """
+
+MEMORY = """
+import json, sys, tracemalloc
+from pathlib import Path
+from litebert.commands.predict.predict_stream import Window, WindowResults, write_predictions
+from litebert.tasks.output_formats import RowFormat
+from litebert.tasks.readers.tables import iter_tables
+from litebert.tasks.results import Regression
+
+source = Path(sys.argv[1])
+output = source.with_suffix(".jsonl")
+
+def windows(skip):
+    for table in iter_tables(source, rows_per_table=200, skip_rows=skip):
+        yield Window(table.rows, table.texts("text"))
+
+def predict(texts):
+    return WindowResults([Regression(1.0)] * len(texts))
+
+tracemalloc.start()
+written = write_predictions(output, RowFormat(source, output), windows, predict, source=source, fingerprint="")
+print(json.dumps([tracemalloc.get_traced_memory()[1], written.rows]))
+"""
+"""In a process of its own, because tracemalloc counts what the other threads of the tests take too."""
 
 
 @pytest.fixture(scope="module")
@@ -277,26 +301,15 @@ def test_interrupted_predict_starts_again_if_the_input_has_changed(classifier, t
 
 
 def peak_memory(rows, directory):
-    """Peak bytes of Python objects while `rows` rows are read and written."""
-    source, output = directory / f"{rows}.csv", directory / f"{rows}.jsonl"
+    """Peak bytes of Python objects while `rows` rows are read and written, and how many were written."""
+    source = directory / f"{rows}.csv"
     source.write_text("text\n" + ("x" * 500 + "\n") * rows)
-
-    def windows(skip):
-        for table in iter_tables(source, rows_per_table=50, skip_rows=skip):
-            yield Window(table.rows, table.texts("text"))
-
-    tracemalloc.start()
-    try:
-        written = write_predictions(
-            *(output, RowFormat(source, output), windows, lambda texts: WindowResults([Regression(1.0)] * len(texts))),
-            source=source,
-            fingerprint="",
-        )
-        return tracemalloc.get_traced_memory()[1], written.rows
-    finally:
-        tracemalloc.stop()
+    command = [sys.executable, "-c", MEMORY, str(source)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    return json.loads(done.stdout)
 
 
+@pytest.mark.usefixtures("forked_python")
 def test_write_predictions_memory_does_not_grow_with_the_file(tmp_path):
     peak_memory(100, tmp_path)
     small, _ = peak_memory(3000, tmp_path)
