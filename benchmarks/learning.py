@@ -2,7 +2,7 @@
 
     python benchmarks/learning.py CORPUS --steps 300 --threads 1 --out learning.json
 
-Same for both sides: initial weights, examples, masks, sentence-order pairs, their order, AdamW with the same betas and
+The weights are random, or those of `--model`, a model directory that transformers loads. Same for both sides: initial weights, examples, masks, sentence-order pairs, their order, AdamW with the same betas and
 groups, learning rate of each step, clipping, precision. litebert runs `TrainStep`; `AlbertForPreTraining` of
 transformers runs in a plain PyTorch loop. First the losses and gradients of the first batch are compared in fp32. The
 two take turns step by step in one process, so that other load slows both down alike; seconds are processor time. Making
@@ -65,7 +65,7 @@ def main() -> None:
     train, validation = (batches(arguments.corpus, split, arguments.seed) for split in ("train", "validation"))
     settings = train_settings(arguments)
     with tempfile.TemporaryDirectory() as directory:
-        weights = who.save_weights(config_of(arguments.corpus), Path(directory) / "model")
+        weights = arguments.model or who.save_weights(config_of(arguments.corpus), Path(directory) / "model")
         differences = first_differences(weights, train.microbatches(0)[0])
         sides = [litebert_side(weights, settings), transformers_side(weights, settings)]
         theirs = transformers_side(weights, settings) if arguments.trainer else None
@@ -73,7 +73,7 @@ def main() -> None:
     points = train_both(sides, train, validation_batches, RunSchedule.of(settings, train), every=arguments.every)
     names = {"processor": doctor().processor, "threads": arguments.threads, "torch": torch.__version__}
     report: dict[str, Any] = {"machine": names, "settings": settings.to_dict()}
-    report |= {"seed": arguments.seed, "steps": arguments.steps}
+    report |= {"seed": arguments.seed, "steps": arguments.steps, "model": arguments.model and arguments.model.name}
     report |= {"first_step_differences": differences, "points": points}
     write_json(arguments.out, report)
     print(table(points))
@@ -265,6 +265,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("corpus", type=Path)
     parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--model", type=Path, help="directory of a model without dropout (default: random weights)")
     parser.add_argument("--steps", type=int, default=300)
     parser.add_argument("--every", type=int, default=50, help="steps between evaluations")
     parser.add_argument("--eval-batches", type=int, default=4)
