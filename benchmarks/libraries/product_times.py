@@ -5,11 +5,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import speed_timing as timing
 import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_map
+
+from libraries import speed_timing as timing
 
 PRODUCTS = {"mm", "addmm", "bmm", "baddbmm"}
 

@@ -295,7 +295,7 @@ class LitebertForSequenceClassification(LitebertClassifier):
 
     def _loss(self, logits: Tensor, labels: Tensor) -> Tensor:
         if self.config.problem_type == "regression" or self.config.num_labels == 1:
-            return F.mse_loss(logits.squeeze(-1), labels.to(logits.dtype))
+            return F.mse_loss(logits.flatten(), labels.flatten().to(logits.dtype))
         if self.config.problem_type == "multi_label_classification" or labels.is_floating_point():
             return F.binary_cross_entropy_with_logits(logits, labels.to(logits.dtype))
         return super()._loss(logits, labels)

@@ -138,7 +138,7 @@ def test_pretrain_recipe_has_a_sensible_warmup_and_peak_learning_rate(name):
 def test_pretrain_recipe_microbatch_fits_its_intended_machine(name):
     """8 GiB for recipes for two cores, 40 GiB for those for a GPU; by formula, with space for the kernels' buffers."""
     run = pretraining(name)
-    memory_gib = 8 if name in ("quickstart", "modern-quickstart", "tiny", "small") else 40
+    memory_gib = 40 if name == "base" or name.startswith(("gpu-", "google-", "paper-")) else 8
     length, rows = run.sampling.max_length, run.microbatch_size
     assert memory(run.model, batch_size=rows, length=length, precision="bf16").training < 0.8 * memory_gib * 2**30
 

@@ -82,6 +82,15 @@ def test_start_warns_of_fewer_than_40_percent_negative_nsp_pairs(
     assert caplog.messages == ([few] if percent else [])
 
 
+@pytest.mark.parametrize(("optimizer", "rank", "warned"), [("lamb", 2, True), ("adamw", 2, False), ("lamb", 0, False)])
+def test_start_warns_of_low_rank_updates_that_lamb_hardly_trains(corpus_directory, caplog, optimizer, rank, warned):
+    with caplog.at_level(logging.WARNING, "litebert"):
+        caplog.clear()
+        settings = [f"model.recursion_lora_rank={rank}", f"train.optimizer={optimizer}", "model.num_hidden_groups=1"]
+        PretrainStart.of(plan(corpus_directory, *settings))
+    assert ["LAMB hardly trains" in message for message in caplog.messages] == [True] * warned
+
+
 @pytest.mark.parametrize("from_checkpoint", [False, True])
 def test_start_applies_the_compute_settings(corpus_directory, tmp_path, monkeypatch, from_checkpoint):
     compiled = []

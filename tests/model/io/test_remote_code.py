@@ -254,6 +254,18 @@ def test_remote_code_computes_losses(tiny_config, tmp_path, name, labels, proble
     assert torch.allclose(output.loss, expected)
 
 
+@pytest.mark.parametrize("labels", [torch.rand(3), torch.rand(3, 1)])
+def test_remote_code_computes_the_loss_of_a_regression(tiny_config, tmp_path, labels):
+    config = tiny_config.replace(**MODERN)
+    model = perturbed(models.ForSequenceClassification(config, num_labels=1)).eval()
+    directory = save_model(model, tmp_path / "model", problem_type="regression")
+    batch = random_batch(config, padded_mask([9, 5, 1]))
+    inputs = {"input_ids": batch.input_ids, "attention_mask": batch.attention_mask, "labels": labels}
+    output, expected = load_remote(directory, "ForSequenceClassification")(**inputs), model(**inputs)
+    assert torch.allclose(output.loss, expected.loss)
+    assert torch.allclose(output.loss, (output.logits.flatten() - labels.flatten()).square().mean())
+
+
 def test_remote_code_initializes_new_models(tiny_config, tmp_path):
     directory = save_model(build("ForMaskedLM", tiny_config.replace(**MODERN)), tmp_path / "model")
     config = transformers.AutoConfig.from_pretrained(directory, trust_remote_code=True)

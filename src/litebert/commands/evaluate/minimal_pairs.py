@@ -77,7 +77,7 @@ class MinimalPairScores(Result):
         scored = f"scored by {self.scoring.replace('_', '-')}{masking}; ties count half"
         scored += "" if self.precision == "fp32" else f"; precision {self.precision}"
         scored += "" if self.temperature == 1 else f"; temperature {self.temperature:g}"
-        return f"{aligned(rows)}\n{scored}; --json lists the {len(self.paradigms)} paradigms"
+        return f"{aligned(rows)}\n{scored}; --json lists each paradigm"
 
 
 def read_minimal_pairs(directory: Path, *, most: int | None = None) -> tuple[MinimalPair, ...]:

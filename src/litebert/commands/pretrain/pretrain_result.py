@@ -145,6 +145,7 @@ def _card(result: PretrainResult, run: PretrainRun, model: nn.Module, *, evaluat
             "hidden size": run.model.hidden_size,
             "sharing": f"{run.model.sharing}, groups: {run.model.num_hidden_groups}",
             **words,
+            "longest example in tokens": run.sampling.max_length,
             "duration": str(run.train.duration),
             "batch size": run.batch_size,
             "seed": run.seed,

@@ -157,6 +157,11 @@ class PretrainStart:
             _validate_validation_split(run.corpus)
         if run.sampling.pairing == "nsp":
             _warn_few_negatives(CorpusExamples(corpus, run.sampling, seed=run.seed).source(0).corpus, run.sampling)
+        if run.model.recursion_lora_rank and run.train.optimizer == "lamb":
+            logger.warning(
+                "model.recursion_lora_rank: LAMB hardly trains the low-rank updates, because it changes a tensor by a "
+                "share of its norm and they start from 0; use train.optimizer=adamw or muon"
+            )
         tokenizer = Tokenizer.load(corpus.tokenizer_directory)
         _validate_model(run.model, tokenizer, run.sampling.max_length)
         return cls(run, corpus, data_mixture, tokenizer)

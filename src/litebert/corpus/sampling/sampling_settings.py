@@ -163,7 +163,8 @@ class SamplingSettings(Settings):
         """Raises ConfigError if there are causal steps, for what reads masked examples alone."""
         if self.causal_fraction:
             raise ConfigError(
-                f"causal_fraction: {self.causal_fraction}, expected 0: only masked examples are drawn here"
+                f"causal_fraction: {self.causal_fraction}, expected 0: only masked examples are drawn here; set "
+                "causal_fraction=0 (`litebert pretrain` has causal steps)"
             )
 
     @property
