@@ -89,9 +89,11 @@ def test_intermediate_run_with_other_settings_is_another_one(inputs, tmp_path):
 
 def test_command_without_intermediate_task_starts_from_the_model(inputs, tmp_path, capsys):
     model, data = inputs
-    words = ["finetune-tasks", "cola", "--model", str(model), "--task-dir", str(data), "--out", str(tmp_path / "out")]
+    words = ["finetune-tasks", "all", "--model", str(model), "--task-dir", str(data), "--out", str(tmp_path / "out")]
     assert main([*words, "--settings", *SHORT]) == 0
-    assert "cola: matthews" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "cola: matthews" in printed
+    assert "mnli: accuracy" in printed
     assert not (tmp_path / "out" / "intermediate").exists()
 
 

@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from litebert.commands.analyze import layer_analysis
 from litebert.commands.analyze.layer_analysis import layer_transitions, layers
 from litebert.commands.analyze.layers_settings import LayersRun
 from litebert.commands.finetune.finetune import finetune
@@ -75,6 +76,22 @@ def test_layers_of_a_modern_model_are_analyzed(corpus_directory, tmp_path):
     found = layers(run).models[model]
     assert len(found.distances) == len(found.angles) == 2
     assert min(*found.distances, *found.angles) > 0
+
+
+@pytest.mark.parametrize("single", [True, False])
+def test_layers_are_analyzed_on_examples_as_in_the_pretraining_of_the_model(
+    corpus_directory, tmp_path, monkeypatch, single
+):
+    settings = [f"sampling.single_segment={single}", f"sampling.pairing={'none' if single else 'sop'}"]
+    model = str(
+        pretrain(modern_run(corpus_directory, *settings, "sampling.causal_fraction=0.5"), tmp_path / "run").model
+    )
+    batches, measure = [], layer_analysis.layer_transitions
+    monkeypatch.setattr(layer_analysis, "layer_transitions", lambda *each: batches.append(each[1]) or measure(*each))
+    layers(LayersRun(models=(model,), corpus=corpus_directory, out=tmp_path / "layers.png", examples=8))
+    (batch,) = batches[0].microbatches(0)
+    assert bool(batch.token_type_ids.any()) is not single
+    assert len(batch.labels) < batch.attention_mask.sum() / 2
 
 
 def test_layers_are_analyzed_without_the_final_norm_and_with_all_their_blocks(corpus_directory):

@@ -13,6 +13,7 @@ from torch.nn.functional import cosine_similarity
 
 from litebert.analysis.plots import Panel, line_panels
 from litebert.commands.analyze.layers_settings import LayersRun
+from litebert.commands.pretrain.pretraining_record import pretraining_record
 from litebert.commands.result import Result
 from litebert.corpus.format.matching_corpus import open_matching_corpus
 from litebert.corpus.format.shards import Corpus
@@ -83,23 +84,30 @@ class LayersResult(Result):
 
 
 def layers(run: LayersRun) -> LayersResult:
-    """Measure the models on examples of the validation split of the corpus, and draw both curves."""
+    """Measure the models on examples of the validation split of the corpus, and draw both curves.
+
+    The examples of each model are drawn as in its pretraining: one that never saw two segments gets one.
+    """
     corpus = Corpus.open(run.corpus, "validation")
     directories = {source: model_directory(source) for source in run.models}
     for directory in directories.values():
         open_matching_corpus(run.corpus, "validation", model=directory)
     models = {source: load_model(directory) for source, directory in directories.items()}
     positions = min(spec_of(model).config.max_position_embeddings for model in models.values())
-    batches = PretrainBatches(
-        corpus,
-        SamplingSettings(max_length=min(MAX_LENGTH, positions)),
-        batch_size=run.examples,
-        microbatch_size=run.examples,
-        seed=0,
-    )
-    found = {name: layer_transitions(model, batches) for name, model in models.items()}
+    found = {}
+    for name, model in models.items():
+        sampling = _sampling(directories[name], max_length=min(MAX_LENGTH, positions))
+        batches = PretrainBatches(corpus, sampling, batch_size=run.examples, microbatch_size=run.examples, seed=0)
+        found[name] = layer_transitions(model, batches)
     line_panels(layer_panels(found), run.out, title="Input and output of each layer")
     return LayersResult(run.out, found)
+
+
+def _sampling(model: Path, *, max_length: int) -> SamplingSettings:
+    """Masked examples as in the pretraining of a model; with the default settings if it has no record of that."""
+    record = pretraining_record(model) or {"sampling": {}}
+    masked = {"max_length": max_length, "causal_fraction": 0.0, "packing": False}
+    return SamplingSettings.parse({**record["sampling"], **masked}, where=str(model))
 
 
 def layer_panels(transitions: Mapping[str, LayerTransitions]) -> list[Panel]:

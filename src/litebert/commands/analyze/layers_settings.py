@@ -18,7 +18,7 @@ class LayersRun(Settings):
     out: Path = Path("layers.png")
     """Picture to write (.png)."""
     examples: int = Field(default=64, ge=1)
-    """Number of examples of 128 tokens."""
+    """Number of examples of at most 128 tokens, drawn as in the pretraining of each model."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:

@@ -2,22 +2,20 @@
 
 import logging
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
 from litebert.commands.evaluate.evaluate_settings import EvaluateRun
 from litebert.commands.evaluate.minimal_pairs import MinimalPairScores, evaluate_minimal_pairs
 from litebert.commands.pretrain.pretrain_settings import PairObjective
+from litebert.commands.pretrain.pretraining_record import pretraining_record
 from litebert.commands.pretrain.validation import ValidationScores, ValidationSet
-from litebert.commands.run_directory import RunDirectory
 from litebert.corpus.format.matching_corpus import open_matching_corpus
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.corpus.statistics.token_frequency import token_counts
 from litebert.errors import ConfigError
-from litebert.files import PRETRAINING_SETTINGS, read_json_object
 from litebert.inference.inference_model import inference_model, resolve_precision
 from litebert.model.io.model_directory import load_model
 from litebert.model.io.model_spec import ModelSpec, read_model_spec
-from litebert.settings import read_yaml
 from litebert.training.distributed.context import DistributedContext
 
 logger = logging.getLogger(__name__)
@@ -28,7 +26,7 @@ def evaluate_suite(run: EvaluateRun, model: Path, suite: Path) -> MinimalPairSco
 
     Raises ConfigError if next tokens are to be predicted by a model that was trained on masked tokens only.
     """
-    trained = _pretraining_settings(model)
+    trained = pretraining_record(model)
     if run.scoring == "causal" and trained and not trained["sampling"].get("causal_fraction"):
         raise ConfigError(
             f"scoring: {model} was pretrained without causal steps, so it cannot predict next tokens; leave out "
@@ -77,7 +75,7 @@ def evaluate_pretraining(run: EvaluateRun, model: Path, corpus: Path) -> Validat
 
 def _examples(run: EvaluateRun, model: Path, spec: ModelSpec) -> tuple[SamplingSettings, tuple[PairObjective, ...]]:
     """How examples are drawn, and the pair objectives to score besides."""
-    trained = _pretraining_settings(model)
+    trained = pretraining_record(model)
     positions = spec.config.max_position_embeddings
     base = (
         dict(trained["sampling"]) if trained else {"max_length": min(128, positions), "pairing": spec.pairing or "sop"}
@@ -107,16 +105,3 @@ def _examples(run: EvaluateRun, model: Path, spec: ModelSpec) -> tuple[SamplingS
 
 def _has_pair_head(spec: ModelSpec) -> bool:
     return spec.model == "ForPretraining"
-
-
-def _pretraining_settings(model: Path) -> dict[str, Any] | None:
-    """How the examples of a model's pretraining were drawn, by its directory or the run that this lies in.
-
-    None for a model of elsewhere, and for one that is not in a run of `pretrain`.
-    """
-    if (beside := model / PRETRAINING_SETTINGS).is_file():
-        return read_json_object(beside, if_missing="take a fresh copy")
-    files = [RunDirectory(directory).settings_file for directory in model.resolve().parents[:2]]
-    file = next((file for file in files if file.is_file()), None)
-    settings = read_yaml(file) if file else {}
-    return settings if settings.get("command") == "pretrain" else None

@@ -103,6 +103,7 @@ def finetune_tasks(run: FinetuneTasksRun, *, jobs: int = 1, callbacks: Sequence[
         LitebertError: with `jobs`, if a run failed; the result has the tasks without such a run.
     """
     validate_processes(jobs, where="jobs")
+    run = run.with_all_tasks()
     if jobs > 1 and os.environ.get("WORLD_SIZE", "1") != "1":
         raise ConfigError("finetune-tasks: starts its own processes (--jobs); run it without torchrun")
     for task in run.tasks:  # wrong settings are refused before hours of training

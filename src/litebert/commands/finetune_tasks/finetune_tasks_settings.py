@@ -7,6 +7,7 @@ from typing import Any, Final, Self
 from pydantic import Field, model_validator
 
 from litebert.commands.finetune.finetune_settings import FinetuneRun, RecipeSet, load_finetune_config, recipe_of_task
+from litebert.commands.finetune.tasks_with_files import ALL_TASKS, with_all_tasks
 from litebert.settings import Settings, validate_undecided
 from litebert.tasks.benchmarks.benchmarks import benchmark_task
 
@@ -26,7 +27,7 @@ class FinetuneTasksRun(Settings):
     """One or several models, fine-tuned on several benchmarks, optionally after an intermediate task."""
 
     tasks: tuple[str, ...] = Field(min_length=1)
-    """Benchmarks, such as rte sts-b mrpc."""
+    """Benchmarks, such as rte sts-b mrpc; `all`: those with files in `task_dir`."""
     model: str
     """Model directory, run directory or name on the hub."""
     task_dir: Path
@@ -58,7 +59,8 @@ class FinetuneTasksRun(Settings):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        for task in (*self.tasks, *([self.intermediate] if self.intermediate else [])):
+        named = [task for task in self.tasks if task != ALL_TASKS]
+        for task in (*named, *([self.intermediate] if self.intermediate else [])):
             if "train" not in benchmark_task(task).splits:
                 raise ValueError(f"tasks: {task} has no training data; remove it")
         if len({*self.tasks, self.intermediate}) <= len(self.tasks):
@@ -79,6 +81,11 @@ class FinetuneTasksRun(Settings):
         validate_undecided("model_settings", _names(self.model_settings), decided={**seeded, **compared})
         validate_undecided("intermediate_settings", _names(self.intermediate_settings), decided=_ARGUMENT_OF)
         return self
+
+    def with_all_tasks(self) -> Self:
+        """These settings with tasks in place of `all`: those with files in `task_dir`, but the intermediate one."""
+        tasks = with_all_tasks(self.tasks, (self.task_dir,), recipes=self.recipes, argument="--task-dir")
+        return self.replace(tasks=tuple(task for task in tasks if task != self.intermediate))
 
     @property
     def model_names(self) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ from litebert.commands.finetune.finetune_settings import (
     recipe_of_task,
     without_directory,
 )
+from litebert.commands.finetune.tasks_with_files import directory_of
 from litebert.commands.pretrain.pretrain_settings import load_pretrain_config
 from litebert.commands.reproduce.tables.paper_tables import BaselineName, Row, Table
 from litebert.commands.reproduce.tables.scales import Scale, Value
@@ -25,7 +26,6 @@ from litebert.commands.run_directory import deciding_settings
 from litebert.corpus.format.shards import Corpus
 from litebert.errors import ConfigError
 from litebert.settings import validate_undecided
-from litebert.tasks.benchmarks.benchmark_files import available_splits
 
 Kind = Literal["pretrain", "finetune", "ensemble", "layers", "baseline"]
 VERSION = 1
@@ -52,10 +52,7 @@ class Inputs:
 
     def directory_of(self, task: str) -> Path | None:
         """The directory with training and development file of a benchmark; None if there is none."""
-        for directory in self.data:
-            if all(available_splits(task, directory, start=split) for split in ("train", "dev")):
-                return directory
-        return None
+        return directory_of(task, self.data)
 
 
 @dataclass(frozen=True, eq=False)

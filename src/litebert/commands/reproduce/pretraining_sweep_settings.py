@@ -9,18 +9,18 @@ from typing import Any, Self
 
 from pydantic import Field, model_validator
 
-from litebert.commands.finetune.finetune_settings import RecipeSet, recipe_of_task
-from litebert.commands.recipes import load_recipe, recipe_names
+from litebert.commands.finetune.finetune_settings import RecipeSet
+from litebert.commands.finetune.tasks_with_files import with_all_tasks
+from litebert.commands.recipes import load_recipe
 from litebert.commands.reproduce.cells import Inputs, RowCells, cells_of
 from litebert.commands.reproduce.tables.paper_tables import Row, Table
 from litebert.commands.reproduce.tables.scales import Scale
 from litebert.commands.sweep.sweep_settings import parse_grid
 from litebert.errors import ConfigError
 from litebert.settings import MAX_SEEDS, Settings
-from litebert.tasks.benchmarks.benchmarks import BENCHMARKS, benchmark_task
+from litebert.tasks.benchmarks.benchmarks import benchmark_task
 
 MODEL = "recipe"
-ALL_TASKS = "all"
 BASELINES: tuple[Row, ...] = (
     Row(name="constant prediction", baseline="constant"),
     Row(name="tf-idf and a linear model", baseline="linear"),
@@ -95,12 +95,9 @@ def load_pretraining_sweep(
         raise ConfigError(f"finetune: {name} has {len(several[name])} values; give one, all runs have the same")
     values = {**given, "settings": single, "grid": grid, "finetune": of_tasks}
     run = PretrainingSweep.parse(values, where="sweep pretrain")
-    if run.tasks == (ALL_TASKS,):
-        run = run.replace(tasks=_tasks_with_files(run))
+    run = run.replace(tasks=with_all_tasks(run.tasks, run.data, recipes=run.recipes, argument="--data"))
     load_recipe(run.recipe, command="pretrain")
     for task in run.tasks:
-        if task == ALL_TASKS:
-            raise ConfigError(f"tasks: {ALL_TASKS!r} beside {', '.join(run.tasks)}; give it alone, or name the tasks")
         benchmark_task(task)
         if run.inputs.directory_of(task) is None:
             searched = f"in none of {', '.join(map(str, run.data))}" if run.data else "not given"
@@ -110,26 +107,6 @@ def load_pretraining_sweep(
 
     require_scikit_learn(run.tasks, needed_for="the linear baseline of --tasks")
     return run
-
-
-def _tasks_with_files(run: PretrainingSweep) -> tuple[str, ...]:
-    """Every benchmark with a recipe whose training and development file are in its own folder of a directory.
-
-    Not those that are a part or another form of one of them, as race-middle of race.
-    """
-    known = recipe_names("finetune")
-    whole = [task for task in BENCHMARKS if recipe_of_task(task) == task and recipe_of_task(task, run.recipes) in known]
-    found = tuple(task for task in whole if run.inputs.directory_of(task) is not None and _has_folder(run.data, task))
-    if not found:
-        searched = f"none is in {', '.join(map(str, run.data))}" if run.data else "no directory is given"
-        raise ConfigError(f"tasks: all those with files, but {searched}; give the directory of the benchmarks (--data)")
-    return found
-
-
-def _has_folder(directories: Sequence[Path], task: str) -> bool:
-    # Files directly in a directory may be those of any task: GLUE's are all named train.tsv.
-    folders = benchmark_task(task).folders
-    return any((directory / folder).is_dir() for directory in directories for folder in folders)
 
 
 def rows_of(grid: Mapping[str, Sequence[Any]]) -> list[Row]:

@@ -1,0 +1,21 @@
+"""What a model directory, or the run that it is in, records of its pretraining."""
+
+from pathlib import Path
+from typing import Any
+
+from litebert.commands.run_directory import RunDirectory
+from litebert.files import PRETRAINING_SETTINGS, read_json_object
+from litebert.settings import read_yaml
+
+
+def pretraining_record(model: Path) -> dict[str, Any] | None:
+    """How the examples of a model's pretraining were drawn (`sampling`), by its directory or the run that this lies in.
+
+    None for a model of elsewhere, and for one that is not in a run of `pretrain`.
+    """
+    if (beside := model / PRETRAINING_SETTINGS).is_file():
+        return read_json_object(beside, if_missing="take a fresh copy")
+    files = [RunDirectory(directory).settings_file for directory in model.resolve().parents[:2]]
+    file = next((file for file in files if file.is_file()), None)
+    settings = read_yaml(file) if file else {}
+    return settings if settings.get("command") == "pretrain" else None
