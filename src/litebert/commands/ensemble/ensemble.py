@@ -182,6 +182,7 @@ def _streamed(run: EnsembleRun, members: Sequence[Member], source: InputFile) ->
     written = source.predict_into(
         run.out,
         lambda examples: ensemble_results(pipelines, examples),
+        result=pipelines[0].task_type.result,
         models=[member.directory for member in members],
         settings={
             **run.model_dump(exclude={"members"}),

@@ -117,9 +117,9 @@ def write_predictions(
             raise StoppedBySignalError(
                 f"{output}: stopped after {rows:,} rows; the same command continues there", signal_number=signal.SIGINT
             ) from None
-        except DataError as error:
-            # A corrected input is another input; an output that cannot hold a row leaves the predictions right.
-            if state is None or not isinstance(error, OutputError):
+        except Exception as error:
+            # A corrected input is another input; other errors leave the predictions right, if there are any.
+            if state is None or (isinstance(error, DataError) and not isinstance(error, OutputError)):
                 partial.unlink(missing_ok=True)
                 state_file.unlink(missing_ok=True)
             raise
@@ -266,20 +266,21 @@ class InputFile:
         output: Path,
         predict: Callable[[Sequence[Any]], WindowResults],
         *,
+        result: type[Result],
         models: Sequence[Path],
         settings: Mapping[str, Any],
         validate: Callable[[Sequence[Any]], None] = lambda examples: None,
     ) -> Written:
         """Write the predictions for the whole file; they depend on the content of `models` and on `settings`.
 
-        `settings` has the `precision` of the model.
+        `result` is the class of what is predicted; `settings` has the `precision` of the model.
 
         The file is read once before the predictions, so that a row that is invalid, that the output cannot hold, or for
         which `validate` raises DataError, does not end the command after hours.
         """
         if self.write_directory is None:
             output_format = self.output_format(output)
-            self._validate_rows(output_format, predict, validate)
+            self._validate_rows(output_format, result, validate)
             return write_predictions(
                 *(output, output_format, self.windows, predict),
                 source=self.path,
@@ -294,17 +295,13 @@ class InputFile:
     def _validate_rows(
         self,
         output_format: OutputFormat,
-        predict: Callable[[Sequence[Any]], WindowResults],
+        result: type[Result],
         validate: Callable[[Sequence[Any]], None],
     ) -> None:
-        added: tuple[str, ...] = ()
         for window in self.windows():
             with _row_named(self.path, window):
                 validate(window.examples)
-                # Only a result tells its columns, which a task type of your own may choose; so the first row is
-                # predicted, once more than needed.
-                added = added or tuple(predict(window.examples[:1]).results[0].to_record())
-            output_format.validate(window.rows, added)
+            output_format.validate(window.rows, result.columns)
 
     def windows(self, skip: int = 0) -> Iterator[Window]:
         """The rows after the first `skip`, in windows."""
