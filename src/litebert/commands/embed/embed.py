@@ -194,7 +194,7 @@ class VectorWriter:
             *(output, output_format, windows, self._embeddings),
             source=self.run.input,
             fingerprint=partial_fingerprint(self.run, self.spec.fingerprint),
-            precision=self.run.precision,
+            precisions=[self.run.precision],
         )
         self.embedder.warn(str(self.run.input), written.counts, texts=written.rows)
 

@@ -178,6 +178,7 @@ def _predict_file(run: PredictRun, predictor: Predictor) -> PredictResult:
         result=result,
         models=[model],
         settings=_settings(run.model_copy(update={"precision": predictor.precision})),
+        precisions=[predictor.precision],
         validate=lambda examples: _validate_inputs(predictor, examples, run.input),
     )
     _warn(run, predictor, written.counts, rows=written.rows)
