@@ -29,6 +29,7 @@ GRADES = ("F", "C", "A")
 class Grade(Result):
     """A grade for one text."""
 
+    columns = ("prediction", "points")
     grade: str
     points: float
 
@@ -64,6 +65,7 @@ GRADING = replace(
         read=read_grades,
         label_column=lambda table, columns: "grade",
     ),
+    result=Grade,
     decode=decode_grade,
     evaluate=evaluate_grades,
     collapse=lambda evaluation: None,

@@ -7,6 +7,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+import torch
 
 from litebert.api.api_results import EvaluationResult, Predictions
 from litebert.api.data_sources import Data, DataSource
@@ -30,7 +31,12 @@ Model = str | Path | Predictor
 
 
 def evaluate(
-    model: str | Path, data: Data, *, metrics: Sequence[str] = (), device: str = "auto", **columns: Any
+    model: str | Path,
+    data: Data,
+    *,
+    metrics: Sequence[str] = (),
+    device: str | torch.device = "auto",
+    **columns: Any,
 ) -> EvaluationResult:
     """The scores of a fine-tuned model on labelled data, with its predictions.
 
@@ -38,7 +44,8 @@ def evaluate(
         model: a model or run directory, or a name on the hub.
         data: labelled data (see `Data`).
         metrics: names of metrics; empty: those of the task type.
-        device: where the model runs: `auto` (a CUDA device if there is one), `cpu` or `cuda`.
+        device: where the model runs: `auto` (a CUDA device if there is one), `cpu`, `cuda` or `cuda:1`, or a
+            `torch.device`.
         columns: fields of `Columns`, such as `text="review"`; by default those of the training data.
     """
     pipeline = Pipeline.load(model_directory(model), device=usable_device(device, "fp32"))
@@ -56,13 +63,14 @@ def evaluate(
     return EvaluationResult(scored.evaluation, Predictions(tuple(results), _rows(labelled)))
 
 
-def predict(model: Model, data: Data, *, device: str | None = None, **columns: Any) -> Predictions:
+def predict(model: Model, data: Data, *, device: str | torch.device | None = None, **columns: Any) -> Predictions:
     """The prediction of a fine-tuned model, or of a masked language model, for each row of `data`.
 
     Args:
         model: a model or run directory, a name on the hub, or a `Predictor`, which is not loaded again.
         data: rows (see `Data`), which need no labels; `litebert predict` reads files of any size.
-        device: where the model runs, by default a CUDA device if there is one; a `Predictor` has its own.
+        device: where the model runs, a name or a `torch.device` as of `Predictor`, by default a CUDA device if there
+            is one; a `Predictor` has its own.
         columns: fields of `Columns`, such as `text="review"`; by default those of the training data.
     """
     predictor = _predictor(model, device=device)
@@ -87,7 +95,7 @@ def embed(
     texts: Sequence[str],
     *,
     precision: InferencePrecision | None = None,
-    device: str | None = None,
+    device: str | torch.device | None = None,
     **settings: Any,
 ) -> np.ndarray:
     """Float32 [N, dimensions]: the vector of each text, of length 1.
@@ -96,7 +104,8 @@ def embed(
         model: any model or run directory, a name on the hub, or a `Predictor`.
         texts: N texts.
         precision: arithmetic of the model, as of `litebert embed`, by default fp32; a `Predictor` has its own.
-        device: where the model runs, by default a CUDA device if there is one; a `Predictor` has its own.
+        device: where the model runs, a name or a `torch.device` as of `Predictor`, by default a CUDA device if there
+            is one; a `Predictor` has its own.
         settings: fields of `EmbeddingSettings`, such as `pooling="cls"` or `dimensions=64`.
     """
     if not isinstance(model, Predictor):

@@ -11,7 +11,8 @@ from torch import nn
 
 from litebert.errors import ConfigError
 from litebert.model import matmul_speed
-from litebert.model.prepacked.prepack import can_prepack, modules_and_parameters, prepacked
+from litebert.model.config import ModelConfig
+from litebert.model.prepacked.prepack import can_prepack, has_operators, modules_and_parameters, prepacked
 from litebert.precision import autocast, gpu_computes_bf16
 from litebert.settings import InferencePrecision, validate_device_computes
 
@@ -56,10 +57,17 @@ def resolve_precision(precision: InferencePrecision, model: nn.Module) -> Infere
     if precision != "auto":
         return precision
     device = next(model.parameters()).device
+    config: Any = getattr(model, "config", None)
+    if device.type == "cpu" and (config is None or not can_prepack(model, "fp32")):
+        return "fp32"
+    return fastest_precision(config, device)
+
+
+def fastest_precision(config: ModelConfig, device: torch.device) -> InferencePrecision:
+    """What `auto` is for a model of a model directory; found without its weights."""
     if device.type != "cpu":
         return "bf16" if device.type == "cuda" and gpu_computes_bf16() else "fp32"
-    config: Any = getattr(model, "config", None)
-    if config is None or not can_prepack(model, "fp32"):
+    if not has_operators("fp32"):
         return "fp32"
     speed = matmul_speed.measure_matmul_speed(config, "inference")
     logger.info("precision: %s, the fastest of %s on this processor", speed.fastest, speed.to_text())

@@ -65,7 +65,7 @@ class Predictor(PredictionMethods):
         *,
         precision: InferencePrecision = "auto",
         threads: int | None = None,
-        device: str = "auto",
+        device: str | torch.device = "auto",
         threshold: float | None = None,
         hub: HubOptions = HUB,
     ) -> None:
@@ -76,7 +76,7 @@ class Predictor(PredictionMethods):
             precision: arithmetic of the model; `auto` measures the fastest one once, in a quarter of a second.
             threads: number of threads of torch, for the whole process.
             device: where the model runs: `auto` (a CUDA device if there is one, but the processor for int8), `cpu`,
-                `cuda` or `cuda:1`.
+                `cuda` or `cuda:1`, or a `torch.device`.
             threshold: null score above which a question has no answer; None: the one chosen in fine-tuning.
             hub: options of the download.
 
@@ -84,12 +84,12 @@ class Predictor(PredictionMethods):
             ConfigError: `threshold` does not apply to the model, or torch does not find the device, or the device does
                 not compute in `precision`.
         """
-        device = usable_device(device, precision)
+        usable = usable_device(device, precision)
         validate_positive("threads", threads)
         directory = model_directory(model, hub=hub)
         if threads is not None:
             torch.set_num_threads(threads)
-        self.backend: Pipeline | FillMask | Embedder = _load_backend(directory, device, precision)
+        self.backend: Pipeline | FillMask | Embedder = _load_backend(directory, usable, precision)
         self.task: str = _task(self.backend)
         """Name of the task type, or `fill_mask` or `embedding`."""
         self.threshold: NoAnswerThreshold | None = None

@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 
@@ -27,6 +27,8 @@ class Result(ABC):
     """A prediction for users: label names instead of indices, text instead of positions."""
 
     __slots__ = ()
+    columns: ClassVar[tuple[str, ...]]
+    """The keys of `to_record`; `predict` needs them before the first prediction."""
 
     @abstractmethod
     def to_record(self) -> dict[str, Any]:
@@ -53,6 +55,7 @@ def class_probabilities(logits: np.ndarray, settings: Any, dtype: type[np.floati
 class Classification(Result):
     """The predicted label of one text."""
 
+    columns = ("prediction", "probability", "probabilities")
     label: str
     probability: float
     probabilities: dict[str, float]
@@ -74,6 +77,7 @@ def decode_class(probabilities: np.ndarray, example: Any, labels: Sequence[str],
 class Regression(Result):
     """The predicted score of one text."""
 
+    columns = ("prediction",)
     value: float
 
     def to_record(self) -> dict[str, Any]:
@@ -95,6 +99,7 @@ def decode_regression(score: np.ndarray, example: Any, labels: Sequence[str], se
 class MultiLabelPrediction(Result):
     """The predicted labels of one text, possibly none."""
 
+    columns = ("prediction", "labels", "probabilities")
     labels: tuple[str, ...]
     probabilities: dict[str, float]
     """Of every label, in the order of the model; they do not sum to one."""
@@ -127,6 +132,7 @@ def decode_labels(
 class Choice(Result):
     """The best option."""
 
+    columns = ("prediction", "probability", "probabilities")
     index: int
     """From 0."""
     probability: float
@@ -167,6 +173,7 @@ class Entity:
 class TokenPrediction(Result):
     """A label for each word of a sentence."""
 
+    columns = ("prediction", "labels", "entities")
     labels: tuple[str, ...]
     entities: tuple[Entity, ...]
 
@@ -212,6 +219,7 @@ class Candidate:
 class FilledMasks(Result):
     """The candidates for every mask of a text."""
 
+    columns = ("prediction", "probability", "masks")
     masks: tuple[tuple[Candidate, ...], ...]
     """Best first."""
 

@@ -19,6 +19,7 @@ from litebert.inference.predictor import Predictor
 from support.models.tolerances import close_to
 from support.programs.forks import ForkedPopen
 from support.runs.interrupted_runs import interrupt
+from support.runs.measured_precision import measure
 
 KILLED = """
 import os, signal, sys
@@ -148,12 +149,6 @@ def test_embed_keeps_the_precision_measured_first_until_another_is_given(
     assert all(np.array_equal(each, expected["fp32"]) for each in vectors)
     run_embed(model, source, output.parent if is_pattern else output, precision="bf16")
     assert np.array_equal(np.load(output), expected["bf16"])
-
-
-def measure(precision, monkeypatch):
-    """From now on, `auto` is this precision."""
-    measured = lambda asked, model: precision if asked == "auto" else asked  # noqa: E731
-    monkeypatch.setattr("litebert.inference.predictor.resolve_precision", measured)
 
 
 @pytest.mark.parametrize("suffix", [".npy", ".jsonl", ".parquet"])

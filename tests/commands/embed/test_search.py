@@ -10,9 +10,13 @@ from litebert.commands.embed.embed_settings import EmbedRun, SearchRun
 from litebert.commands.embed.search import search
 from litebert.commands.predict import predict_stream
 from litebert.errors import ConfigError, DataError
+from litebert.inference import predictor
+from litebert.inference.embeddings.approximate_search import SAME
+from litebert.inference.embeddings.embedder import Embedder
 from litebert.inference.embeddings.embedding_settings import EmbeddingSettings
 from litebert.model.io.model_directory import save_model
 from litebert.model.models import ForMaskedLM
+from litebert.randomness import rng_for
 from support.models.tolerances import close_to
 
 
@@ -155,11 +159,59 @@ def test_search_rejects_an_index_of_texts_that_have_changed(model, table, texts,
         search(run)
 
 
-def test_search_rejects_an_index_without_a_digest(model, table, texts, vectors, tmp_path):
+def test_search_compares_the_vectors_of_an_index_without_a_digest(model, table, texts, vectors, tmp_path):
     pytest.importorskip("usearch")
     run = SearchRun(model=model, input=table, query=texts[:1], vectors=vectors, index=tmp_path / "i")
-    search(run)
+    found = search(run).found
     (tmp_path / "i.json").unlink()
+    assert search(run).found == found
+    embed(EmbedRun(model=model, input=table, output=vectors))
+    with pytest.raises(DataError, match="is an index of other vectors"):
+        search(run)
+
+
+@pytest.fixture
+def rounding(monkeypatch):
+    """A CUDA device whose vectors differ from those of the processor by `rounding["relative"]`."""
+    own, difference = Embedder.vectors_and_counts, {"relative": 0.0}
+
+    def of_device(embedder, texts):
+        vectors, counts = own(embedder, texts)
+        noise = rng_for(0, "device").standard_normal(vectors.shape).astype(np.float32)
+        noise *= difference["relative"] / np.linalg.norm(noise, axis=1, keepdims=True)
+        return vectors + noise, counts
+
+    monkeypatch.setattr(predictor, "usable_device", lambda device, precision: "cpu")
+    monkeypatch.setattr(Embedder, "vectors_and_counts", of_device)
+    return difference
+
+
+@pytest.mark.parametrize("relative", [1e-5, 2e-3])
+@pytest.mark.parametrize("from_file", [True, False])
+def test_search_uses_the_index_of_another_device_where_the_vectors_agree(
+    model, table, texts, tmp_path, rounding, from_file, relative
+):
+    pytest.importorskip("usearch")
+    on_cpu = SearchRun(model=model, input=table, query=texts[:2], index=tmp_path / "i", device="cpu", top_k=3)
+    expected = search(on_cpu).found
+    rounding["relative"] = relative
+    on_gpu = on_cpu.replace(device="cuda")
+    if from_file:
+        embed(EmbedRun(model=model, input=table, output=tmp_path / "v.npy", device="cuda"))
+        on_gpu = on_gpu.replace(vectors=tmp_path / "v.npy")
+    if relative < SAME:
+        assert [each.row for each in search(on_gpu).found] == [each.row for each in expected]
+        return
+    with pytest.raises(DataError, match="is an index of other vectors; delete it to build it again, or name"):
+        search(on_gpu)
+
+
+def test_index_of_vectors_without_a_digest_is_not_taken_for_that_of_an_earlier_file(model, table, vectors, tmp_path):
+    pytest.importorskip("usearch")
+    run = SearchRun(model=model, input=table, query=("the film",), vectors=vectors, index=tmp_path / "i")
+    search(run)
+    run.index.unlink()
+    search(run.replace(vectors=None))  # with another pooling
     with pytest.raises(DataError, match="is an index of other vectors"):
         search(run)
 

@@ -11,7 +11,7 @@ from litebert.commands.finetune.finetune_settings import FinetuneRun
 from litebert.commands.predict import predict_stream
 from litebert.commands.predict.predict_stream import Written
 from litebert.errors import ConfigError, DataError
-from litebert.inference import pipeline
+from litebert.inference import inference_model, pipeline
 from litebert.model.config import ModelConfig
 from litebert.model.io.model_directory import save_model
 from litebert.model.models import (
@@ -30,6 +30,7 @@ from support.data.benchmark_files import write_cola, write_race
 from support.data.labelled_files import OPINIONS, SUBJECTS, write_opinions
 from support.data.question_builders import CONTEXT, QUESTIONS, squad_json, write_squad
 from support.models.tolerances import tolerance
+from support.runs.interrupted_runs import interrupt
 from support.runs.prediction_commands import run_ensemble, run_predict
 from support.runs.tiny_runs import opinions_run, save_pretrained
 
@@ -281,6 +282,40 @@ def test_ensemble_with_another_measured_precision_begins_again(tiny_tokenizer, t
         monkeypatch.setattr(pipeline, "resolve_precision", lambda asked, model, found=measured: found)
         run_ensemble([member], data=tmp_path / "rows.csv", out=tmp_path / "out.csv", precision="auto")
     assert fingerprints[0] == fingerprints[2] != fingerprints[1]
+
+
+def test_interrupted_ensemble_continues_in_the_precisions_it_measured(tiny_tokenizer, tmp_path, monkeypatch, caplog):
+    monkeypatch.setattr(predict_stream, "ROWS_PER_WINDOW", 4)
+    members = [save_member("opinions.csv", tiny_tokenizer, tmp_path / f"member{seed}", seed) for seed in range(2)]
+    (tmp_path / "rows.csv").write_text("text\n" + "the film was good\nthe music was bad\n" * 5)
+    whole, resumed = tmp_path / "whole" / "out.jsonl", tmp_path / "resumed" / "out.jsonl"
+
+    def run(out, *measured):
+        found = iter(measured)
+        monkeypatch.setattr(inference_model, "fastest_precision", lambda config, device: next(found))
+        run_ensemble(members, data=tmp_path / "rows.csv", out=out, precision="auto")
+
+    run(whole, "fp32", "bf16")
+    interrupt(monkeypatch, lambda: run(resumed, "fp32", "bf16"))
+    with caplog.at_level("INFO", "litebert"):
+        run(resumed)
+    assert "resuming after 8 rows" in caplog.text
+    assert resumed.read_bytes() == whole.read_bytes()
+
+
+@pytest.mark.parametrize("change", ["rows", "members"])
+def test_interrupted_ensemble_measures_again_for_other_rows_or_members(tiny_tokenizer, tmp_path, monkeypatch, change):
+    monkeypatch.setattr(predict_stream, "ROWS_PER_WINDOW", 4)
+    members = [save_member("opinions.csv", tiny_tokenizer, tmp_path / f"member{seed}", seed) for seed in range(2)]
+    rows, out, measured = tmp_path / "rows.csv", tmp_path / "out.jsonl", []
+    rows.write_text("text\n" + "the film\n" * 10)
+    monkeypatch.setattr(inference_model, "fastest_precision", lambda *_: measured.append("fp32") or "fp32")
+    interrupt(monkeypatch, lambda: run_ensemble(members, data=rows, out=out, precision="auto"))
+    if change == "rows":
+        rows.write_text("text\n" + "music\n" * 10)
+    used = members if change == "rows" else members[:1]
+    run_ensemble(used, data=rows, out=out, precision="auto")
+    assert len(measured) == 2 + len(used)
 
 
 def test_ensemble_members_may_be_runs_and_checkpoints(tiny_tokenizer, tmp_path):

@@ -7,7 +7,7 @@ import pytest
 from litebert.commands.evaluate.evaluate import evaluate
 from litebert.commands.evaluate.evaluate_settings import EvaluateRun
 from litebert.errors import ConfigError
-from litebert.inference import pipeline
+from litebert.inference import inference_model
 from litebert.model.io.model_directory import save_model
 from litebert.model.models import ForSequenceClassification
 
@@ -71,16 +71,11 @@ def test_scores_in_another_precision_are_not_taken_for_complete(model, labelled,
 
 
 def test_auto_is_measured_once_for_all_files(model, labelled, tmp_path, monkeypatch, caplog):
-    asked = []
-
-    def measured(precision, model):
-        asked.append(precision)
-        return "bf16" if precision == "auto" else precision
-
-    monkeypatch.setattr(pipeline, "resolve_precision", measured)
+    measured = []
+    monkeypatch.setattr(inference_model, "fastest_precision", lambda *_: measured.append("bf16") or "bf16")
     run = EvaluateRun(model=str(model), data=labelled / "?.*", output=tmp_path / "scores", precision="auto")
     evaluate(run)
-    assert asked == ["auto", "bf16"]
+    assert measured == ["bf16"]
     times = {file: file.stat().st_mtime_ns for file in run.output.glob("*.json")}
     evaluate(run.replace(precision="bf16"))
     assert {file: file.stat().st_mtime_ns for file in times} == times

@@ -8,6 +8,7 @@ from litebert.inference import pipeline
 from litebert.model.io.model_directory import save_model
 from litebert.model.models import ForSequenceClassification
 from litebert.model.prepacked.prepack import has_operators
+from support.runs.measured_precision import measure
 
 
 @pytest.fixture
@@ -35,16 +36,19 @@ def test_int8_scores_are_reported_beside_fp32(run):
 
 
 @pytest.mark.parametrize("fastest", ["fp32", "bf16"])
-def test_auto_gives_scores_by_precision_whatever_is_fastest(run, tmp_path, monkeypatch, fastest):
-    monkeypatch.setattr(
-        pipeline, "resolve_precision", lambda precision, model: fastest if precision == "auto" else precision
-    )
+def test_auto_gives_scores_by_precision_whatever_is_fastest_and_loads_the_model_once(
+    run, tmp_path, monkeypatch, fastest
+):
+    load, loaded = pipeline.load_model, []
+    monkeypatch.setattr(pipeline, "load_model", lambda directory: loaded.append(directory) or load(directory))
+    measure(fastest, monkeypatch)
     page = tmp_path / "report.html"
     values, text = evaluate(run.replace(precision="auto", report=str(page)))
     assert list(values) == list(dict.fromkeys(["fp32", fastest]))
     assert all(scores["examples"] == 3 for scores in values.values())
     assert text.startswith("fp32: ")
     assert page.exists()
+    assert len(loaded) == 1
 
 
 @pytest.mark.parametrize(

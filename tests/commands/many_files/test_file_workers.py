@@ -5,6 +5,7 @@ import json
 import multiprocessing
 
 import pytest
+import torch
 
 from litebert import parallel_map
 from litebert.commands.embed.embed import embed
@@ -17,10 +18,12 @@ from litebert.commands.predict import predict as predict_module
 from litebert.commands.predict.predict import predict
 from litebert.commands.predict.predict_settings import PredictRun
 from litebert.errors import ConfigError, DataError
+from litebert.inference import inference_model, pipeline
 from litebert.inference.predictor import Predictor
 from litebert.model.io.model_directory import save_model
 from litebert.model.models import ForSequenceClassification
 from support.data.directories import content
+from support.runs.measured_precision import measure
 
 SIZES = {"a.csv": 5, "b.csv": 1, "deep/c.csv": 9, "deep/d.csv": 3}
 
@@ -44,6 +47,14 @@ def pattern(tmp_path):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("text\n" + "".join(f"the {'film ' * (row % 3)}was good in {row}\n" for row in range(rows)))
     return tmp_path / "in" / "**" / "*.csv"
+
+
+@pytest.fixture
+def labelled_pattern(pattern, tmp_path):
+    """The files with a column of labels."""
+    for path in tmp_path.glob("in/**/*.csv"):
+        path.write_text("text,label\n" + "".join(f"{line},good\n" for line in path.read_text().splitlines()[1:]))
+    return pattern
 
 
 def outputs(directory):
@@ -156,12 +167,6 @@ def test_rows_that_are_added_during_the_work_are_predicted_by_the_next_command(
     assert len((out / "a.csv").read_text().splitlines()) == 2 + SIZES["a.csv"]
 
 
-def measure(precision, monkeypatch):
-    """From now on, `auto` is this precision."""
-    measured = lambda asked, model: precision if asked == "auto" else asked  # noqa: E731
-    monkeypatch.setattr("litebert.inference.pipeline.resolve_precision", measured)
-
-
 def run_files(command, model, pattern, out, **settings):
     if command == "predict":
         return predict(PredictRun(model=str(model), input=pattern, output=out, **settings))
@@ -171,22 +176,34 @@ def run_files(command, model, pattern, out, **settings):
 
 
 @pytest.mark.parametrize("command", ["predict", "embed", "evaluate"])
-def test_many_files_keep_the_precision_that_was_measured_first(
-    classifier, pattern, tmp_path, monkeypatch, caplog, command
+def test_many_files_measure_the_precision_without_loading_the_model(
+    classifier, labelled_pattern, tmp_path, monkeypatch, command
 ):
-    for path in tmp_path.glob("in/**/*.csv"):
-        path.write_text("text,label\n" + "".join(f"{line},good\n" for line in path.read_text().splitlines()[1:]))
+    load, threads, loaded = pipeline.load_model, [], []
+    monkeypatch.setattr(pipeline, "load_model", lambda directory: loaded.append(directory) or load(directory))
+    monkeypatch.setattr(
+        inference_model, "fastest_precision", lambda config, device: threads.append(torch.get_num_threads()) or "fp32"
+    )
+    run_files(command, classifier, labelled_pattern, tmp_path / "out", precision="auto", threads=3)
+    assert loaded == [classifier]
+    assert threads == [3]
+
+
+@pytest.mark.parametrize("command", ["predict", "embed", "evaluate"])
+def test_many_files_keep_the_precision_that_was_measured_first(
+    classifier, labelled_pattern, tmp_path, monkeypatch, caplog, command
+):
     measure("fp32", monkeypatch)
-    run_files(command, classifier, pattern, tmp_path / "out", precision="auto")
+    run_files(command, classifier, labelled_pattern, tmp_path / "out", precision="auto")
     before = outputs(tmp_path / "out")
     lost = next(path for path in (tmp_path / "out").iterdir() if path.name.startswith("a.") and path.is_file())
     lost.unlink()
     measure("bf16", monkeypatch)
     with caplog.at_level("INFO", "litebert.commands.many_files"):
-        run_files(command, classifier, pattern, tmp_path / "out", precision="auto")
+        run_files(command, classifier, labelled_pattern, tmp_path / "out", precision="auto")
     assert sum("is complete" in record.message for record in caplog.records) == 3
     assert outputs(tmp_path / "out") == before
-    run_files(command, classifier, pattern, tmp_path / "out", precision="bf16")
+    run_files(command, classifier, labelled_pattern, tmp_path / "out", precision="bf16")
     assert outputs(tmp_path / "out") != before
 
 

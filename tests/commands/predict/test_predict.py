@@ -171,7 +171,7 @@ def test_predict_fills_the_masks_of_a_window_in_one_call(models, tmp_path, monke
     )
     source = write_table(tmp_path / "in.csv", [{"text": text} for text in texts])
     rows = predicted(models["masked"], source, tmp_path / "out.csv", precision="fp32")
-    assert calls == [texts[:1], texts]  # the first row tells the columns of the output
+    assert calls == [texts]
     assert [row["prediction"].split()[0] for row in rows] == expected
 
 
@@ -352,6 +352,14 @@ def test_predict_finds_a_late_row_that_cannot_be_written_before_the_predictions(
     with pytest.raises(DataError, match=rf"in\.jsonl:5: .*{message}"):
         predict(PredictRun(model=str(models[model]), input=path, output=tmp_path / output))
     assert [file.name for file in tmp_path.iterdir()] == ["in.jsonl"]
+
+
+def test_predict_leaves_no_file_when_the_first_prediction_fails(models, tmp_path, monkeypatch):
+    monkeypatch.setattr("litebert.inference.inference_model.can_prepack", lambda model, precision: False)
+    path = write_table(tmp_path / "in.csv", [{"text": "a"}])
+    with pytest.raises(ConfigError, match="int8 needs a model of litebert on a CPU"):
+        predict(PredictRun(model=str(models["classifier"]), input=path, output=tmp_path / "out.csv", precision="int8"))
+    assert [file.name for file in tmp_path.iterdir()] == ["in.csv"]
 
 
 def test_predict_refuses_a_name_that_tsv_cannot_hold_before_the_predictions(models, tmp_path, monkeypatch):

@@ -25,6 +25,7 @@ from litebert.tasks.readers.tables import iter_tables
 from litebert.tasks.results import Regression
 from support.programs.forks import ForkedPopen
 from support.runs.interrupted_runs import interrupt
+from support.runs.measured_precision import measure
 
 KILLED = """
 import os, signal, sys
@@ -243,12 +244,6 @@ def test_interrupted_predict_measures_again_for_a_changed_input(classifier, tmp_
     monkeypatch.setattr(pipeline, "resolve_precision", lambda asked, model: found.append(asked) or "fp32")
     predict(run)
     assert found == ["auto"]
-
-
-def measure(precision, monkeypatch):
-    """From now on, `auto` is this precision."""
-    measured = lambda asked, model: precision if asked == "auto" else asked  # noqa: E731
-    monkeypatch.setattr(pipeline, "resolve_precision", measured)
 
 
 def test_interrupted_predict_begins_again_on_another_device(classifier, tmp_path, monkeypatch, caplog):

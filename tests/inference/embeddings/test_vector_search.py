@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from litebert.errors import ConfigError, DataError, MissingExtraError
+from litebert.inference.embeddings import approximate_search as approximate
 from litebert.inference.embeddings import exact_search as module
 from litebert.inference.embeddings.approximate_search import ApproximateIndex
 from litebert.inference.embeddings.exact_search import exact_search
@@ -54,6 +55,21 @@ def test_approximate_search_finds_the_nearest_vectors():
     nearest = [hit for index, hit in enumerate(found) if hit.index == index]
     assert len(nearest) >= 18  # threads that build the index make it another one each time
     assert [hit.score for hit in nearest] == close_to([1.0] * len(nearest))
+
+
+def test_index_holds_its_vectors_in_their_order_up_to_rounding(monkeypatch):
+    usearch = pytest.importorskip("usearch.index")
+    monkeypatch.setattr(approximate, "ROWS_PER_BLOCK", 64)
+    vectors = np.random.default_rng(0).standard_normal((100, 8)).astype(np.float32)
+    index = ApproximateIndex.build(vectors)
+    assert index.holds(vectors * np.float32(1 + 1e-5))
+    changed = vectors.copy()
+    changed[99, 0] += 0.1
+    for others in (vectors[::-1], changed, vectors[:99], vectors[:, :7]):
+        assert not index.holds(others)
+    elsewhere = usearch.Index(ndim=8, metric="ip", dtype="f32")
+    elsewhere.add(np.arange(1, 101), vectors)
+    assert not ApproximateIndex(elsewhere).holds(vectors)
 
 
 def test_approximate_search_names_the_extra_that_is_missing(monkeypatch):

@@ -34,7 +34,7 @@ from litebert.commands.predict.predict_stream import (
 from litebert.commands.result import Result
 from litebert.files import sha256
 from litebert.inference.embeddings.embedder import Embedder
-from litebert.inference.inference_model import resolve_device
+from litebert.inference.inference_model import resolve_device, usable_device
 from litebert.inference.predictor import Predictor
 from litebert.model.io.hub import model_directory
 from litebert.tasks.output_formats import OutputFormat, RowFormat, validate_not_input, validate_suffix
@@ -76,7 +76,7 @@ def _embed_files(run: EmbedRun) -> FilesWritten:
     validate_suffix(tasks[0].output, VECTOR_SUFFIXES)
     for task in tasks:
         validate_not_input(task.output, task.source)
-    run = with_kept_precision(run, run.output, _load)
+    run = with_kept_precision(run, run.output, lambda: usable_device(run.device, run.precision))
     job = FileJob(run=run, load=_load, work=_embed_file, digest=fingerprint)
     return write_files(tasks, job, run.output, run.files)
 
@@ -194,7 +194,7 @@ class VectorWriter:
             *(output, output_format, windows, self._embeddings),
             source=self.run.input,
             fingerprint=partial_fingerprint(self.run, self.spec.fingerprint),
-            precision=self.run.precision,
+            precisions=[self.run.precision],
         )
         self.embedder.warn(str(self.run.input), written.counts, texts=written.rows)
 

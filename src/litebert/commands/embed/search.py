@@ -1,6 +1,5 @@
 """The rows of a file whose embeddings are nearest to some queries."""
 
-import hashlib
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ from litebert.files import read_json_object, sha256, write_json, write_text
 from litebert.inference.embeddings.approximate_search import ApproximateIndex
 from litebert.inference.embeddings.embedder import Embedder
 from litebert.inference.embeddings.embedding_settings import DEFAULT_EMBEDDING, EmbeddingSettings
-from litebert.inference.embeddings.exact_search import ROWS_PER_BLOCK, Hit, exact_search
+from litebert.inference.embeddings.exact_search import Hit, exact_search
 from litebert.inference.predictor import Predictor
 from litebert.model.io.hub import model_directory
 from litebert.tasks.output_formats import TableFormat
@@ -140,34 +139,30 @@ def _embedded(run: SearchRun, embedder: Embedder) -> np.ndarray:
 def _nearest(run: SearchRun, queries: np.ndarray, vectors: np.ndarray) -> list[list[Hit]]:
     if run.index is None:
         return exact_search(queries, vectors, top_k=run.top_k)
-    return _index(run.index, vectors, digest=_digest(run, vectors)).search(queries, top_k=run.top_k)
+    spec = None if run.vectors is None else VectorSpec.stored(run.vectors)
+    index = _index(run.index, vectors, fingerprint=None if spec is None else spec.fingerprint)
+    return index.search(queries, top_k=run.top_k)
 
 
-def _index(path: Path, vectors: np.ndarray, *, digest: str) -> ApproximateIndex:
-    """The index of these vectors at `path`, built if there is none; a file beside it has the digest of the vectors."""
+def _index(path: Path, vectors: np.ndarray, *, fingerprint: str | None) -> ApproximateIndex:
+    """The index of these vectors at `path`, built if there is none.
+
+    A file beside it has the fingerprint of the vectors' file, if that has one, so that large files are not read. Other
+    vectors are compared with those of the index: another device or number of threads rounds them differently.
+    """
     description = path.with_name(f"{path.name}.json")
     if path.exists():
         index, saved = ApproximateIndex.load(path), {}
         if description.is_file():
             saved = read_json_object(description, if_missing="delete the index to build it again")
-        if index.shape != vectors.shape or saved.get("vectors") != digest:
-            raise DataError(f"{path}: is an index of other vectors; delete it to build it again")
+        is_known = fingerprint is not None and saved.get("vectors") == fingerprint and index.shape == vectors.shape
+        if not is_known and not index.holds(vectors):
+            raise DataError(f"{path}: is an index of other vectors; delete it to build it again, or name another file")
         return index
     index = ApproximateIndex.build(vectors)
-    write_json(description, {"vectors": digest})
+    write_json(description, {"vectors": fingerprint})
     index.save(path)
     return index
-
-
-def _digest(run: SearchRun, vectors: np.ndarray) -> str:
-    """Of the vectors: that of their file, if it says what they were made from, so that large files are not read."""
-    spec = None if run.vectors is None else VectorSpec.stored(run.vectors)
-    if spec is not None:
-        return spec.fingerprint
-    digest = hashlib.blake2b(digest_size=16)
-    for start in range(0, len(vectors), ROWS_PER_BLOCK):
-        digest.update(vectors[start : start + ROWS_PER_BLOCK].tobytes())
-    return digest.hexdigest()
 
 
 def _texts_of_rows(run: SearchRun, rows: Collection[int], *, expected: int) -> dict[int, str]:

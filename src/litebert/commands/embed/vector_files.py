@@ -57,6 +57,7 @@ def spec_file(vectors: Path) -> Path:
 class Embedding(Result):
     """The vector of one text."""
 
+    columns = (COLUMN,)
     vector: np.ndarray
     """Float32 [D]."""
 

@@ -4,6 +4,7 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from litebert.commands.ensemble.ensemble_settings import EnsembleRun
 from litebert.commands.ensemble.examples import Examples, examples_of_benchmark, examples_of_file, source_of
@@ -21,10 +22,16 @@ from litebert.commands.predict.benchmark_predictions import (
     submission_text,
     validate_submission_name,
 )
-from litebert.commands.predict.predict_stream import InputFile, validate_output_directory
+from litebert.commands.predict.predict_stream import (
+    InputFile,
+    output_fingerprint,
+    recorded_precisions,
+    validate_output_directory,
+)
 from litebert.commands.result import Result
 from litebert.errors import ConfigError
 from litebert.files import write_text
+from litebert.settings import InferencePrecision
 from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
 from litebert.tasks.benchmarks.benchmarks import benchmark_task
 from litebert.tasks.encoded import warn_empty
@@ -34,6 +41,7 @@ from litebert.tasks.metrics.evaluation import Evaluation
 from litebert.tasks.readers.columns import resolve_columns
 from litebert.tasks.readers.tables import iter_tables
 from litebert.tasks.types.task_type import FileFormat, Scored
+from litebert.training.distributed.context import DistributedContext
 
 logger = logging.getLogger(__name__)
 
@@ -178,16 +186,16 @@ def _streamed(run: EnsembleRun, members: Sequence[Member], source: InputFile) ->
     _validate_unlabelled(run, source.path)
     assert run.out is not None
     logger.info("%s: no labels; its rows are predicted, not scored", source.path)
-    pipelines = [member.load(precision=run.precision) for member in members]
+    given = _precisions(run, members, source)
+    pipelines = [member.load(precision=each) for member, each in zip(members, given, strict=True)]
+    precisions = [each.precision for each in pipelines]
     written = source.predict_into(
         run.out,
         lambda examples: ensemble_results(pipelines, examples),
+        result=pipelines[0].task_type.result,
         models=[member.directory for member in members],
-        settings={
-            **run.model_dump(exclude={"members"}),
-            "precision": [each.precision for each in pipelines],
-            "device": next(pipelines[0].model.parameters()).device.type,
-        },
+        settings=_settings(run, precisions),
+        precisions=precisions,
         validate=lambda examples: validate_inputs(pipelines, examples),
     )
     if truncated := written.counts.get("truncated", 0):
@@ -196,6 +204,29 @@ def _streamed(run: EnsembleRun, members: Sequence[Member], source: InputFile) ->
     warn_empty(source.path, written.counts.get("empty", 0), rows=written.rows)
     paths = tuple(member.path for member in members)
     return EnsembleResult(members=paths, given=len(members), examples=written.rows, score=None, output=run.out)
+
+
+def _precisions(run: EnsembleRun, members: Sequence[Member], source: InputFile) -> Sequence[InferencePrecision]:
+    """The precision of each member; for `auto` that of the predictions which a stopped command has left.
+
+    Measurements differ, and predictions in other precisions would be discarded.
+    """
+    given = [run.precision] * len(members)
+    if run.precision != "auto" or run.out is None:
+        return given
+    out, directories = run.out, [member.directory for member in members]
+    recorded = recorded_precisions(
+        out,
+        lambda found: output_fingerprint(source.path, out, directories, _settings(run, found)),
+        models=len(members),
+    )
+    return recorded or given
+
+
+def _settings(run: EnsembleRun, precisions: Sequence[InferencePrecision]) -> dict[str, Any]:
+    """What the predictions depend on besides members and examples."""
+    device = DistributedContext.current().device.type
+    return {**run.model_dump(exclude={"members"}), "precision": list(precisions), "device": device}
 
 
 def _validate_unlabelled(run: EnsembleRun, path: Path) -> None:

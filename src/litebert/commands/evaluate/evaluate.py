@@ -1,7 +1,7 @@
 """Evaluation: of a pretrained model on validation text or minimal pairs, of a fine-tuned one on labelled data."""
 
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,14 +22,15 @@ from litebert.commands.many_files.file_workers import (
     file_tasks,
     is_pattern,
     with_kept_precision,
-    with_measured_precision,
     write_files,
 )
 from litebert.files import write_json
+from litebert.inference.inference_model import resolve_precision
 from litebert.inference.pipeline import Pipeline
 from litebert.model.io.hub import model_directory
 from litebert.tasks.metrics.evaluation import Evaluation
 from litebert.tasks.read_labelled import validate_columns_apply
+from litebert.training.distributed.context import DistributedContext
 
 
 def evaluate(run: EvaluateRun) -> tuple[dict[str, Any], str]:
@@ -64,13 +65,14 @@ def _beside_fp32(run: EvaluateRun, score: Callable[..., Any]) -> tuple[dict[str,
 
     With `auto` they are by precision too if fp32 is the fastest: programs that read them must not depend on a timing.
     """
+    pipeline = load_pipeline(Path(run.model))
     if run.precision == "fp32":
-        result = score(report=run.report)
+        result = score(pipeline=pipeline, report=run.report)
         return result.to_dict(), result.to_report()
-    precision = with_measured_precision(run, _load).precision
-    results = {"fp32": score(report=run.report if precision == "fp32" else None)}
+    precision = resolve_precision(run.precision, pipeline.model)
+    results = {"fp32": score(pipeline=pipeline, report=run.report if precision == "fp32" else None)}
     if precision != "fp32":
-        results[precision] = score(report=run.report, precision=precision)
+        results[precision] = score(pipeline=replace(pipeline, precision=precision), report=run.report)
     values = {precision: result.to_dict() for precision, result in results.items()}
     return values, "\n".join(f"{precision}: {result.to_report()}" for precision, result in results.items())
 
@@ -87,7 +89,7 @@ def evaluate_files(run: EvaluateRun) -> FilesWritten:
     assert run.data is not None
     assert run.output is not None
     tasks = file_tasks(run.data, run.output, lambda path: f"{path.name}.json")
-    kept = with_kept_precision(run, run.output, _load)
+    kept = with_kept_precision(run, run.output, lambda: str(DistributedContext.current().device))
     job = FileJob(run=kept, input_field="data", load=_load, work=_evaluate_one, digest=_digest)
     return write_files(tasks, job, run.output, run.files)
 

@@ -52,16 +52,15 @@ def evaluate_labelled(
     *,
     metrics: Sequence[str] = (),
     report: Path | None = None,
-    precision: InferencePrecision = "fp32",
     pipeline: Pipeline | None = None,
 ) -> Evaluation:
     """The scores of a fine-tuned model on a labelled file, with the labels of the model.
 
-    `report` is an HTML file to write; `pipeline` is the model, if it is loaded already.
+    `report` is an HTML file to write; `pipeline` is the model, if it is loaded already (default: loaded in fp32).
     """
     columns = columns or Columns()
     validate_columns_apply(asdict(columns), file)
-    pipeline = pipeline or load_pipeline(model, precision)
+    pipeline = pipeline or load_pipeline(model)
     data = labelled_data(pipeline, file, columns)
     return _evaluate(pipeline, model, task_for(data, columns, metrics), data, report)
 
@@ -82,15 +81,16 @@ def evaluate_benchmark(
     files: Mapping[Split, str] | None = None,
     metrics: Sequence[str] = (),
     report: Path | None = None,
-    precision: InferencePrecision = "fp32",
     decision: Decision = "classify",
+    pipeline: Pipeline | None = None,
 ) -> BenchmarkEvaluation:
     """The scores of a fine-tuned model on the development splits of a benchmark that are in `directory`.
 
     `files` are files of your own in the layout of the official ones, by split; then only their splits are scored.
-    With `decision` "rank" the candidates of a question in all files of the benchmark are ranked.
+    With `decision` "rank" the candidates of a question in all files of the benchmark are ranked. `pipeline` is the
+    model, if it is loaded already (default: loaded in fp32).
     """
-    benchmark, pipeline = benchmark_task(name), load_pipeline(model, precision)
+    benchmark, pipeline = benchmark_task(name), pipeline or load_pipeline(model)
     ordered = not set(OF_SECOND_LABEL).isdisjoint(metrics or benchmark.metrics)
     validate_benchmark_model(name, pipeline.task_type.name, pipeline.labels, model=model, ordered=ordered)
     labels = pipeline.labels if benchmark.labels else None

@@ -81,9 +81,7 @@ class FileJob:
 
     def start(self) -> Callable[["FileTask"], dict[str, Any]]:
         """Load the model, and return what is called for each file."""
-        import torch
-
-        torch.set_num_threads(self.run.threads or THREADS_OF_A_WORKER)
+        _set_threads(self.run)
         model = self.load(self.run)
         return lambda task: self.work(self.run_of(task), model).to_dict()
 
@@ -121,16 +119,12 @@ def is_pattern(path: Path) -> bool:
     return glob.has_magic(str(path)) and not path.exists()
 
 
-def with_measured_precision(run: R, load: Callable[[R], Any]) -> R:
-    """`run`; where its precision is `auto`, with that of the model that `load` loads."""
-    return run.model_copy(update={"precision": load(run).precision}) if run.precision == "auto" else run
-
-
-def with_kept_precision(run: R, out: Path, load: Callable[[R], Any]) -> R:
+def with_kept_precision(run: R, out: Path, device: Callable[[], str]) -> R:
     """`run`; where its precision is `auto`, with the one that is kept in `out` for all its outputs.
 
     Measurements differ, and outputs in another precision are made again; so it is measured only where none is kept for
-    this model and these settings. Raises ConfigError where it would be measured on another machine than it is used on.
+    this model and these settings, on `device()`, without loading the model. Raises ConfigError where it would be
+    measured on another machine than it is used on.
     """
     if run.precision != "auto":
         return run
@@ -140,10 +134,28 @@ def with_kept_precision(run: R, out: Path, load: Callable[[R], Any]) -> R:
     precision = _kept_precision(file, fingerprint)
     if precision is None:
         _validate_measured_here(run)
-        precision = with_measured_precision(run, load).precision
+        precision = _measured_precision(run, device())
         write_json(file, {"fingerprint": fingerprint, "precision": precision})
     logger.info("precision: %s for all outputs (%s)", precision, file)
     return run.model_copy(update={"precision": precision})
+
+
+def _measured_precision(run: Any, device: str) -> InferencePrecision:
+    """The fastest precision for the model of `run` with the threads of a worker."""
+    import torch
+
+    from litebert.inference import inference_model
+    from litebert.model.io.model_spec import read_model_spec
+
+    config = read_model_spec(Path(run.model)).config
+    _set_threads(run)
+    return inference_model.fastest_precision(config, torch.device(device))
+
+
+def _set_threads(run: Any) -> None:
+    import torch
+
+    torch.set_num_threads(run.threads or THREADS_OF_A_WORKER)
 
 
 def _kept_precision(file: Path, fingerprint: str) -> InferencePrecision | None:

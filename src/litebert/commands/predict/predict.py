@@ -31,7 +31,7 @@ from litebert.commands.result import Result
 from litebert.errors import ConfigError, DataError
 from litebert.files import write_text
 from litebert.inference.fill_mask import FillMask
-from litebert.inference.inference_model import resolve_device
+from litebert.inference.inference_model import resolve_device, usable_device
 from litebert.inference.pipeline import Pipeline, warn_truncated
 from litebert.inference.predictor import Predictor
 from litebert.model.io.hub import model_directory
@@ -46,6 +46,7 @@ from litebert.tasks.read_labelled import types_with_format
 from litebert.tasks.readers.columns import Columns
 from litebert.tasks.readers.tables import Table
 from litebert.tasks.readers.text_files import format_ending, plain_name
+from litebert.tasks.results import FilledMasks
 from litebert.tasks.types.extractive_qa.question_settings import NoAnswerThreshold
 from litebert.tasks.types.task_type import FileFormat
 
@@ -103,7 +104,7 @@ def _predict_files(run: PredictRun) -> FilesWritten:
     tasks = file_tasks(run.input, run.output, lambda path: _output_name(path, run.files.output_suffix))
     for task in tasks:
         _texts_of(run.model_copy(update={"input": task.source})).validate_output(task.output)
-    run = with_kept_precision(run, run.output, _load)
+    run = with_kept_precision(run, run.output, lambda: usable_device(run.device, run.precision))
     job = FileJob(run=run, load=_load, work=_predict_file, digest=_digest)
     return write_files(tasks, job, run.output, run.files)
 
@@ -157,7 +158,7 @@ def _partial_digest(run: PredictRun) -> str:
 def _predict_file(run: PredictRun, predictor: Predictor) -> PredictResult:
     model = Path(run.model)
     if isinstance(predictor.backend, FillMask):
-        source = _texts_of(run)
+        source, result = _texts_of(run), FilledMasks
         if source.file_format is not None:
             raise ConfigError(
                 f"{run.input}: needs a fine-tuned model, but {run.model} is pretrained: {PRETRAINED_USES}"
@@ -167,15 +168,17 @@ def _predict_file(run: PredictRun, predictor: Predictor) -> PredictResult:
             raise ConfigError(f"top_k: {run.output} holds the best candidate only; write a .jsonl file for several")
     elif isinstance(predictor.backend, Pipeline):
         task_type = predictor.backend.task_type
-        source = InputFile.of(run.input, task_type, run.columns, model=model)
+        source, result = InputFile.of(run.input, task_type, run.columns, model=model), task_type.result
         _validate_unused(run, () if source.file_format else task_type.reader.input_columns, predictor.task)
     else:
         raise ConfigError(f"model: {run.model} has no head for predictions; `litebert embed` writes its embeddings")
     written = source.predict_into(
         run.output,
         lambda examples: _results(predictor, examples, run.top_k or DEFAULT_TOP_K),
+        result=result,
         models=[model],
         settings=_settings(run.model_copy(update={"precision": predictor.precision})),
+        precisions=[predictor.precision],
         validate=lambda examples: _validate_inputs(predictor, examples, run.input),
     )
     _warn(run, predictor, written.counts, rows=written.rows)

@@ -84,12 +84,12 @@ def write_predictions(
     *,
     source: Path,
     fingerprint: str,
-    precision: Any = None,
+    precisions: Sequence[InferencePrecision] = (),
 ) -> Written:
     """Write the predictions for all windows of `source` to `output`, which is complete or absent.
 
     `windows` gives those after a number of rows; `fingerprint` changes with everything the predictions depend on;
-    `precision` is recorded for `with_recorded_precision`.
+    `precisions`, those of the models, are recorded for `recorded_precisions`.
     """
     partial, state_file = _partial_files(output)
     with _locked(output), translate_os_errors(output):
@@ -109,17 +109,18 @@ def write_predictions(
                     file.write(content.encode() if isinstance(content, str) else content)
                     rows += len(predicted.results)
                     counts.update(predicted.counts)
-                    state = {"fingerprint": fingerprint, "rows": rows, "counts": dict(counts), "precision": precision}
-                    _save_state(state_file, file, {**state, "format": output_format.state})
+                    state = {"fingerprint": fingerprint, "rows": rows, "counts": dict(counts)}
+                    described = {**state, "precisions": list(precisions), "format": output_format.state}
+                    _save_state(state_file, file, described)
                 file.write(output_format.finish().encode())
                 _fsync(file)
         except KeyboardInterrupt:
             raise StoppedBySignalError(
                 f"{output}: stopped after {rows:,} rows; the same command continues there", signal_number=signal.SIGINT
             ) from None
-        except DataError as error:
-            # A corrected input is another input; an output that cannot hold a row leaves the predictions right.
-            if state is None or not isinstance(error, OutputError):
+        except Exception as error:
+            # A corrected input is another input; other errors leave the predictions right, if there are any.
+            if state is None or (isinstance(error, DataError) and not isinstance(error, OutputError)):
                 partial.unlink(missing_ok=True)
                 state_file.unlink(missing_ok=True)
             raise
@@ -137,12 +138,27 @@ def with_recorded_precision(run: R, output: Path, fingerprint: Callable[[R], str
     """
     if run.precision != "auto":
         return run
+
+    def with_precision(precisions: Sequence[InferencePrecision]) -> R:
+        return run.model_copy(update={"precision": precisions[0]})
+
+    recorded = recorded_precisions(output, lambda found: fingerprint(with_precision(found)), models=1)
+    return with_precision(recorded) if recorded else run
+
+
+def recorded_precisions(
+    output: Path, fingerprint: Callable[[Sequence[InferencePrecision]], str], *, models: int
+) -> list[InferencePrecision] | None:
+    """Those of the models that made the predictions for `output` that a stopped command has left.
+
+    None where there are no such predictions, or where they are not continued: `fingerprint` is that of precisions.
+    """
     partial, state_file = _partial_files(output)
     state = _stored_state(state_file, partial) or {}
-    if state.get("precision") not in get_args(InferencePrecision):
-        return run
-    recorded = run.model_copy(update={"precision": state["precision"]})
-    return recorded if state["fingerprint"] == fingerprint(recorded) else run
+    found = state.get("precisions", [])
+    if len(found) != models or not set(found) <= set(get_args(InferencePrecision)):
+        return None
+    return found if state["fingerprint"] == fingerprint(found) else None
 
 
 def output_fingerprint(source: Path, output: Path, models: Sequence[Path], settings: Mapping[str, Any]) -> str:
@@ -266,25 +282,27 @@ class InputFile:
         output: Path,
         predict: Callable[[Sequence[Any]], WindowResults],
         *,
+        result: type[Result],
         models: Sequence[Path],
         settings: Mapping[str, Any],
+        precisions: Sequence[InferencePrecision],
         validate: Callable[[Sequence[Any]], None] = lambda examples: None,
     ) -> Written:
         """Write the predictions for the whole file; they depend on the content of `models` and on `settings`.
 
-        `settings` has the `precision` of the model.
+        `result` is the class of what is predicted; `precisions` are those of the models, which `settings` has too.
 
         The file is read once before the predictions, so that a row that is invalid, that the output cannot hold, or for
         which `validate` raises DataError, does not end the command after hours.
         """
         if self.write_directory is None:
             output_format = self.output_format(output)
-            self._validate_rows(output_format, predict, validate)
+            self._validate_rows(output_format, result, validate)
             return write_predictions(
                 *(output, output_format, self.windows, predict),
                 source=self.path,
                 fingerprint=output_fingerprint(self.path, output, models, settings),
-                precision=settings["precision"],
+                precisions=precisions,
             )
         examples = [example for window in self.windows() for example in window.examples]
         predicted = predict(examples)
@@ -294,17 +312,13 @@ class InputFile:
     def _validate_rows(
         self,
         output_format: OutputFormat,
-        predict: Callable[[Sequence[Any]], WindowResults],
+        result: type[Result],
         validate: Callable[[Sequence[Any]], None],
     ) -> None:
-        added: tuple[str, ...] = ()
         for window in self.windows():
             with _row_named(self.path, window):
                 validate(window.examples)
-                # Only a result tells its columns, which a task type of your own may choose; so the first row is
-                # predicted, once more than needed.
-                added = added or tuple(predict(window.examples[:1]).results[0].to_record())
-            output_format.validate(window.rows, added)
+            output_format.validate(window.rows, result.columns)
 
     def windows(self, skip: int = 0) -> Iterator[Window]:
         """The rows after the first `skip`, in windows."""

@@ -1,13 +1,17 @@
 """The nearest vectors by dot product, approximately: a graph of usearch (HNSW), for millions of vectors."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from litebert.errors import DataError, import_extra
 from litebert.files import atomic_file
 from litebert.inference.embeddings.exact_search import ROWS_PER_BLOCK, Hit, validate_dimensions
+
+SAME: Final = 1e-3
+"""Distance below which a vector counts as that of the index, relative to its length: devices, numbers of threads and
+versions of torch differ by less in fp32, other texts by more."""
 
 
 class ApproximateIndex:
@@ -41,6 +45,20 @@ class ApproximateIndex:
     def shape(self) -> tuple[int, int]:
         """Numbers of vectors and dimensions."""
         return len(self._index), self._index.ndim
+
+    def holds(self, vectors: np.ndarray) -> bool:
+        """Whether its vectors are these, float32 [N, D], in this order and up to rounding; reads them all."""
+        if vectors.shape != self.shape:
+            return False
+        starts = range(0, len(vectors), ROWS_PER_BLOCK)
+        return all(self._holds_block(start, np.asarray(vectors[start : start + ROWS_PER_BLOCK])) for start in starts)
+
+    def _holds_block(self, start: int, block: np.ndarray) -> bool:
+        keys = np.arange(start, start + len(block))
+        if not np.all(self._index.contains(keys)):
+            return False
+        distances = np.linalg.norm(self._index.get(keys) - block, axis=1)
+        return bool((distances <= SAME * np.linalg.norm(block, axis=1)).all())
 
     def save(self, path: Path) -> None:
         """Write the index to a file, which is complete or absent."""

@@ -215,6 +215,8 @@ class TaskType:
     """(output of one example, settings, dtype) → prediction; `dtype` is float64 for ensembles, else float32."""
     average: Callable[[Sequence[Prediction]], Prediction] = mean
     """The prediction of an ensemble for one example, from those of its members."""
+    result: type[Result]
+    """Class of what `decode` returns; its `columns` are those that `predict` adds to the rows."""
     decode: Callable[[Prediction, Any, Sequence[str], Any], Result]
     """(prediction, example, labels, settings) → result."""
     evaluate: Callable[[Task, Sequence[Prediction], LabelledData, np.ndarray, Any], Scored]

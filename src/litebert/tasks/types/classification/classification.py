@@ -29,7 +29,7 @@ from litebert.tasks.readers.label_columns import (
     weights_by_label,
 )
 from litebert.tasks.readers.tables import Table
-from litebert.tasks.results import LETTERS, class_probabilities, decode_class
+from litebert.tasks.results import LETTERS, Classification, class_probabilities, decode_class
 from litebert.tasks.types.task_type import (
     CardEntry,
     ClassWeights,
@@ -171,6 +171,7 @@ CLASSIFICATION: Final = TaskType(
     reader=ExampleReader(guess=_guess, read=_read),
     loss=Loss(sums=class_losses, class_weights=_class_weights),
     predict=class_probabilities,
+    result=Classification,
     decode=decode_class,
     evaluate=evaluate_classes,
     error_examples=class_errors,

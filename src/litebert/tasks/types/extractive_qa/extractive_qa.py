@@ -34,6 +34,7 @@ from litebert.tasks.types.extractive_qa.span_outputs import (
     span_losses,
 )
 from litebert.tasks.types.extractive_qa.span_scores import (
+    Answer,
     SpanScores,
     average_span_scores,
     decode_answer,
@@ -186,6 +187,7 @@ EXTRACTIVE_QA: Final = TaskType(
     forward=span_logits,
     predict=scores_from_logits,
     average=average_span_scores,
+    result=Answer,
     decode=decode_answer,
     evaluate=evaluate_answers,
     error_examples=answer_errors,

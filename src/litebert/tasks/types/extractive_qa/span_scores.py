@@ -176,6 +176,7 @@ NO_SPAN: Final = SpanAnswer("", 0, 0, probability=1.0, start_score=-1e6, end_sco
 class Answer(Result):
     """The answer to a question."""
 
+    columns = ("prediction", "start", "end", "probability", "no_answer_probability", "candidates")
     text: str
     """Empty where the context has no answer."""
     start: int

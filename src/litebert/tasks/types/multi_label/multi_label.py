@@ -17,7 +17,13 @@ from litebert.tasks.metrics.evaluation import label_part
 from litebert.tasks.readers.columns import Columns
 from litebert.tasks.readers.label_columns import label_indicators, label_lists, sorted_labels, weights_by_label
 from litebert.tasks.readers.tables import Table
-from litebert.tasks.results import MULTI_LABEL_THRESHOLD, SEPARATOR, decode_labels, label_probabilities
+from litebert.tasks.results import (
+    MULTI_LABEL_THRESHOLD,
+    SEPARATOR,
+    MultiLabelPrediction,
+    decode_labels,
+    label_probabilities,
+)
 from litebert.tasks.types.classification.classification import labels_goal
 from litebert.tasks.types.task_type import (
     CardEntry,
@@ -135,6 +141,7 @@ MULTI_LABEL: Final = TaskType(
     reader=ExampleReader(guess=_guess, read=_read),
     loss=Loss(counts=lambda batch: {"label": batch.labels.numel()}, sums=binary_losses, class_weights=_class_weights),
     predict=label_probabilities,
+    result=MultiLabelPrediction,
     decode=decode_labels,
     evaluate=_evaluate,
     error_examples=_errors,

@@ -8,7 +8,7 @@ from typing import Final
 from litebert.errors import DataError
 from litebert.tasks.readers.columns import Columns, group_and_slice
 from litebert.tasks.readers.tables import Row, Table
-from litebert.tasks.results import LETTERS, class_probabilities, decode_choice
+from litebert.tasks.results import LETTERS, Choice, class_probabilities, decode_choice
 from litebert.tasks.types.classification.classification import (
     class_collapse,
     class_errors,
@@ -138,6 +138,7 @@ MULTIPLE_CHOICE: Final = TaskType(
     encode=encode_choices,
     loss=Loss(sums=class_losses),
     predict=class_probabilities,
+    result=Choice,
     decode=decode_choice,
     evaluate=evaluate_classes,
     error_examples=class_errors,

@@ -40,6 +40,7 @@ PRONOUN_RESOLUTION: Final = TaskType(
     loss=Loss(counts=lambda batch: {"label": int((batch.labels == 1).sum())}, sums=margin_losses),
     forward=scores_by_example,
     predict=probabilities_of_scores,
+    result=Classification,
     decode=_decode,
     evaluate=evaluate_classes,
     error_examples=class_errors,

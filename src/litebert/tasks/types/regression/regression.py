@@ -14,7 +14,7 @@ from litebert.tasks.labelled_data import LabelledData, Task
 from litebert.tasks.readers.columns import Columns
 from litebert.tasks.readers.label_columns import MAX_INTEGER_CLASSES, distinct_numbers, label_scores, non_empty_labels
 from litebert.tasks.readers.tables import Table
-from litebert.tasks.results import decode_regression, regression_score
+from litebert.tasks.results import Regression, decode_regression, regression_score
 from litebert.tasks.types.task_type import (
     CardEntry,
     ErrorExample,
@@ -106,6 +106,7 @@ REGRESSION: Final = TaskType(
     reader=ExampleReader(guess=_guess, read=_read),
     loss=Loss(counts=lambda batch: {"score": batch.num_examples}, sums=squared_errors, score_scale=score_scale),
     predict=regression_score,
+    result=Regression,
     decode=decode_regression,
     evaluate=_evaluate,
     error_examples=_errors,

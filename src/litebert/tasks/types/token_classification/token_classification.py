@@ -13,7 +13,7 @@ from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.labelled_data import LabelledData, Task
 from litebert.tasks.metrics.entities import entities, entity_scores, has_prefix, tag_parts
 from litebert.tasks.metrics.evaluation import Part
-from litebert.tasks.results import class_probabilities, decode_words
+from litebert.tasks.results import TokenPrediction, class_probabilities, decode_words
 from litebert.tasks.types.classification.classification import labels_goal
 from litebert.tasks.types.task_type import (
     CardEntry,
@@ -107,6 +107,7 @@ TOKEN_CLASSIFICATION: Final = TaskType(
     encode=encode_words,
     loss=Loss(counts=lambda batch: {"word": int((batch.labels != NO_LABEL).sum())}, sums=token_losses),
     predict=class_probabilities,
+    result=TokenPrediction,
     decode=decode_words,
     evaluate=_evaluate,
     error_examples=_errors,

@@ -1,0 +1,6 @@
+"""Measurements of precision with an outcome that the test chooses."""
+
+
+def measure(precision, monkeypatch):
+    """From now on, `auto` is this precision."""
+    monkeypatch.setattr("litebert.inference.inference_model.fastest_precision", lambda config, device: precision)

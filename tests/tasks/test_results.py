@@ -1,0 +1,40 @@
+"""Predictions as users see them."""
+
+import inspect
+
+import pytest
+
+from litebert.tasks.results import (
+    Candidate,
+    Choice,
+    Classification,
+    FilledMasks,
+    MultiLabelPrediction,
+    Regression,
+    TokenPrediction,
+)
+from litebert.tasks.types.extractive_qa.span_scores import Answer
+from litebert.tasks.types.registry import task_types
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        Classification("good", 0.9, {"bad": 0.1, "good": 0.9}),
+        Regression(0.5),
+        MultiLabelPrediction(("loud",), {"long": 0.1, "loud": 0.9}),
+        Choice(0, 0.9, (0.9, 0.1)),
+        TokenPrediction(("O",), ()),
+        FilledMasks(((Candidate("a", 0.9),),)),
+        Answer("", 0, 0, 0.0, None, ()),
+    ],
+    ids=lambda result: type(result).__name__,
+)
+def test_columns_of_a_result_are_those_of_its_record(result):
+    assert tuple(result.to_record()) == result.columns
+
+
+@pytest.mark.parametrize("task_type", task_types(), ids=lambda each: each.name)
+def test_results_of_a_task_type_are_those_that_it_decodes(task_type):
+    returned = inspect.signature(task_type.decode).return_annotation
+    assert returned in (task_type.result, task_type.result.__name__)
