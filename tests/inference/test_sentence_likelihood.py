@@ -1,14 +1,18 @@
 """Log-likelihood of sentences: equal to a plain loop over tokens, for every masking and for causal models."""
 
+import shutil
 from typing import get_args
 
 import numpy as np
 import pytest
 import torch
 
-from litebert.errors import DataError
+from litebert.errors import ConfigError, DataError
+from litebert.files import PRETRAINING_SETTINGS, write_json
+from litebert.inference.predictor import Predictor
 from litebert.inference.sentence_likelihood import _masked_copies, log_likelihoods
 from litebert.inference.word_masking import Masking
+from litebert.model.io.model_directory import load_model
 from litebert.model.models import ForMaskedLM, ForPretraining
 from support.models.tolerances import tolerance
 
@@ -123,3 +127,54 @@ def test_whole_words_take_one_copy_a_word(tiny_tokenizer):
     assert len(copies) == words
     assert (predicted == (copies == tiny_tokenizer.mask_id)).all()
     assert predicted.sum(axis=0).tolist() == [1] * ids.shape[1]
+
+
+@pytest.mark.parametrize("name", ["masked", "pretraining"])
+@pytest.mark.parametrize("masking", [None, *MASKINGS])
+def test_predictor_scores_sentences_as_the_function_does(saved, tiny_tokenizer, name, masking):
+    found = Predictor.load(saved[name], precision="fp32").log_likelihoods(SENTENCES, masking=masking, temperature=0.5)
+    model = load_model(saved[name])
+    expected = log_likelihoods(model, tiny_tokenizer, SENTENCES, masking=masking or "token", temperature=0.5)
+    assert (found == expected).all()
+
+
+@pytest.mark.parametrize(("fraction", "warned"), [(0.75, False), (None, True)])
+def test_predictor_scores_by_next_tokens(saved, tiny_tokenizer, tmp_path, caplog, fraction, warned):
+    directory = shutil.copytree(saved["pretraining"], tmp_path / "model")
+    if fraction:
+        write_json(directory / PRETRAINING_SETTINGS, {"sampling": {"causal_fraction": fraction}})
+    found = Predictor.load(directory, precision="fp32").log_likelihoods(SENTENCES, scoring="causal")
+    assert (found == log_likelihoods(load_model(directory), tiny_tokenizer, SENTENCES, masking=None)).all()
+    assert ("has no record of its pretraining" in caplog.text) is warned
+
+
+def test_predictor_does_not_score_by_next_tokens_that_were_never_trained(saved, tmp_path):
+    directory = shutil.copytree(saved["pretraining"], tmp_path / "model")
+    write_json(directory / PRETRAINING_SETTINGS, {"sampling": {"causal_fraction": 0.0}})
+    with pytest.raises(ConfigError, match="pretrained without causal steps"):
+        Predictor.load(directory).log_likelihoods(SENTENCES, scoring="causal")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"scoring": "x"}, "scoring: 'x', expected one of pseudo_log_likelihood, causal"),
+        ({"masking": "x"}, "masking: 'x', expected one of token, "),
+        ({"scoring": "causal", "masking": "token"}, "masking: with scoring='causal' nothing is masked"),
+        ({"temperature": 0.0}, "temperature: 0.0, expected a positive number"),
+        ({"temperature": float("inf")}, "temperature: inf, expected a positive number"),
+    ],
+)
+def test_predictor_refuses_wrong_arguments_of_a_score(saved, options, message):
+    with pytest.raises(ConfigError, match=message):
+        Predictor.load(saved["masked"]).log_likelihoods(SENTENCES, **options)
+
+
+def test_predictor_of_a_task_scores_no_sentences(saved):
+    with pytest.raises(ConfigError, match=r"Predictor\.log_likelihoods: the model's task is 'classification'"):
+        Predictor.load(saved["classifier"]).log_likelihoods(SENTENCES)
+
+
+def test_predictor_names_a_sentence_without_tokens(saved):
+    with pytest.raises(DataError, match="sentence 2: 0 tokens"):
+        Predictor.load(saved["masked"]).log_likelihoods(["the film", " "])

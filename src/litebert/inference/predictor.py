@@ -1,15 +1,17 @@
 """`Predictor`: predictions of a model directory from Python."""
 
 import logging
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Final, Self, get_args
 
 import numpy as np
 import torch
 
 from litebert.errors import ConfigError, DataError
+from litebert.files import PRETRAINING_SETTINGS, read_json_object
 from litebert.hub_download import HubOptions
 from litebert.inference.embeddings.embedder import Embedder
 from litebert.inference.embeddings.embedding_settings import DEFAULT_EMBEDDING, EmbeddingSettings
@@ -24,6 +26,8 @@ from litebert.inference.prediction_methods import (
     validate_positive,
     validate_single_texts,
 )
+from litebert.inference.sentence_likelihood import log_likelihoods, validate_causal_steps
+from litebert.inference.word_masking import Masking, Scoring
 from litebert.model.config import Pooling
 from litebert.model.io.hub import HUB, model_directory
 from litebert.model.io.model_directory import load_model
@@ -86,7 +90,7 @@ class Predictor(PredictionMethods):
         """
         usable = usable_device(device, precision)
         validate_positive("threads", threads)
-        directory = model_directory(model, hub=hub)
+        directory = self._directory = model_directory(model, hub=hub)
         if threads is not None:
             torch.set_num_threads(threads)
         self.backend: Pipeline | FillMask | Embedder = _load_backend(directory, usable, precision)
@@ -133,6 +137,52 @@ class Predictor(PredictionMethods):
         if not isinstance(self.backend, FillMask):
             raise self._wrong_method("fill_mask")
         return self.backend.results(texts, top_k=top_k)
+
+    def log_likelihoods(
+        self,
+        sentences: Sequence[str],
+        *,
+        scoring: Scoring = "pseudo_log_likelihood",
+        masking: Masking | None = None,
+        temperature: float = 1.0,
+    ) -> np.ndarray:
+        """Float64 [N]: how likely a masked language model finds each sentence, a natural logarithm; higher is likelier.
+
+        For sentences that compete with each other, such as the hypotheses of a speech recognizer or a text before and
+        after a correction. It is a sum over tokens, so longer sentences have lower values.
+
+        Args:
+            sentences: N texts, each with at most as many tokens as the model reads.
+            scoring: `pseudo_log_likelihood`, each token from all others, one forward pass for each; or `causal`, each
+                token from those before it, one pass for the sentence, which only models pretrained with
+                `sampling.causal_fraction` can do, such as those of the recipe `night`.
+            masking: with `pseudo_log_likelihood`, which tokens of the own word are masked besides the predicted one:
+                none (`token`, the default), those to the right (`word_left_to_right`) or all (`whole_word`).
+            temperature: divides the logits; below 1 the distributions are sharper.
+
+        Raises:
+            ConfigError: the model is no masked language model, cannot predict next tokens, or an argument is wrong.
+            DataError: a sentence without tokens, or with more than the model reads.
+        """
+        if not isinstance(self.backend, FillMask):
+            raise self._wrong_method("log_likelihoods")
+        if scoring not in get_args(Scoring):
+            raise ConfigError(f"scoring: {scoring!r}, expected one of {', '.join(get_args(Scoring))}")
+        if masking is not None and masking not in get_args(Masking):
+            raise ConfigError(f"masking: {masking!r}, expected one of {', '.join(get_args(Masking))}")
+        if not 0 < temperature < math.inf:
+            raise ConfigError(f"temperature: {temperature}, expected a positive number")
+        if scoring == "causal":
+            if masking is not None:
+                raise ConfigError("masking: with scoring='causal' nothing is masked; leave it out")
+            validate_causal_steps(self._directory, _recorded_sampling(self._directory))
+        backend = self.backend
+        return log_likelihoods(
+            *(backend.model, backend.tokenizer, validate_single_texts(sentences)),
+            masking=None if scoring == "causal" else masking or "token",
+            temperature=temperature,
+            precision=backend.precision,
+        )
 
     def embed(
         self,
@@ -223,6 +273,12 @@ def _load_backend(directory: Path, device: str, precision: InferencePrecision) -
         return Embedder.of(model, tokenizer, precision=resolved)
     longest = spec.config.max_position_embeddings
     return FillMask(model=model, tokenizer=tokenizer, max_length=longest, precision=resolved)
+
+
+def _recorded_sampling(directory: Path) -> dict[str, Any] | None:
+    """How the examples of the pretraining of a model were drawn; None without a record."""
+    file = directory / PRETRAINING_SETTINGS
+    return read_json_object(file, if_missing="take a fresh copy")["sampling"] if file.is_file() else None
 
 
 def _validate_threshold(given: dict[str, float | None], task: str) -> None:

@@ -12,7 +12,8 @@ Samuel 2024) and of BabyLM, which search for the best one.
 
 import logging
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -20,7 +21,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from litebert.errors import DataError
+from litebert.errors import ConfigError, DataError
 from litebert.inference.inference_model import inference_model
 from litebert.inference.word_masking import Masking
 from litebert.model.models import ForMaskedLM, ForPretraining
@@ -32,6 +33,24 @@ logger = logging.getLogger(__name__)
 TOKENS_PER_BATCH = 16_384
 SECONDS_PER_LINE = 10.0
 """Between two log lines of the progress."""
+
+
+def validate_causal_steps(model: Path, sampling: Mapping[str, Any] | None) -> None:
+    """Raise ConfigError if a model cannot predict next tokens, because it was trained on masked tokens only.
+
+    `sampling`: how the examples of its pretraining were drawn; a warning is logged for a model without that record.
+    """
+    if sampling is None:
+        logger.warning(
+            "%s: has no record of its pretraining; if it was trained on masked tokens only, its scores of next tokens "
+            "mean nothing",
+            model,
+        )
+    elif not sampling.get("causal_fraction"):
+        raise ConfigError(
+            f"scoring: {model} was pretrained without causal steps, so it cannot predict next tokens; score by "
+            "pseudo_log_likelihood, or pretrain with sampling.causal_fraction"
+        )
 
 
 class SentenceLengthError(DataError):

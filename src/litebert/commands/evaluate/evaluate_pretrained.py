@@ -14,6 +14,7 @@ from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.corpus.statistics.token_frequency import token_counts
 from litebert.errors import ConfigError
 from litebert.inference.inference_model import inference_model, resolve_precision
+from litebert.inference.sentence_likelihood import validate_causal_steps
 from litebert.model.io.model_directory import load_model
 from litebert.model.io.model_spec import ModelSpec, read_model_spec
 from litebert.training.distributed.context import DistributedContext
@@ -27,18 +28,9 @@ def evaluate_suite(run: EvaluateRun, model: Path, suite: Path) -> MinimalPairSco
     Raises ConfigError if next tokens are to be predicted by a model that was trained on masked tokens only.
     """
     trained = pretraining_record(model)
-    if run.scoring == "causal" and trained and not trained["sampling"].get("causal_fraction"):
-        raise ConfigError(
-            f"scoring: {model} was pretrained without causal steps, so it cannot predict next tokens; leave out "
-            "--scoring, or pretrain with sampling.causal_fraction"
-        )
-    if run.scoring == "causal" and trained is None:
-        logger.warning(
-            "%s: has no record of its pretraining; if it was trained on masked tokens only, its scores of next tokens "
-            "mean nothing",
-            model,
-        )
-    if run.scoring != "causal" and trained and trained["sampling"].get("causal_fraction"):
+    if run.scoring == "causal":
+        validate_causal_steps(model, trained and trained["sampling"])
+    elif trained and trained["sampling"].get("causal_fraction"):
         logger.info("%s: was pretrained on next tokens too; --scoring causal scores by them, faster", model)
     counts = None if run.corpus is None else token_counts(open_matching_corpus(run.corpus, "train", model=model))
     return evaluate_minimal_pairs(
