@@ -1,4 +1,4 @@
-"""Worker processes: `python -m MODULE ARGUMENT`, several at once, each with its share of the threads and of the GPUs.
+"""Worker processes of this Python, several at once, each with its share of the threads and of the GPUs.
 
 A worker that crashes does not stop the others.
 """
@@ -30,8 +30,8 @@ class Worker:
 
     name: str
     """The task, for log lines."""
-    module: str
-    argument: str
+    command: tuple[str, ...]
+    """What follows `python`: `-m`, a module and its arguments, or a file and its arguments."""
     log: Path
     """What the process logs."""
 
@@ -46,6 +46,8 @@ def run_workers(
     needs: Callable[[Task], Collection[Task]] = lambda task: (),
 ) -> list[Task]:
     """Run the worker of each task, `jobs` at once, and return the tasks that failed.
+
+    An error of `worker` or `ended` is raised once every other worker has saved its state and ended.
 
     Args:
         tasks: in the order in which they start.
@@ -90,7 +92,7 @@ def _start(worker: Worker, *, slot: int, threads: int) -> "subprocess.Popen[byte
     logger.info("%s: started, log in %s", worker.name, worker.log)
     with worker.log.open("a", encoding="utf-8") as stream:
         return subprocess.Popen(
-            [sys.executable, "-m", worker.module, worker.argument],
+            [sys.executable, *worker.command],
             stdin=subprocess.DEVNULL,
             stdout=stream,
             stderr=stream,

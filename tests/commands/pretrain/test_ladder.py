@@ -1,7 +1,9 @@
 """benchmarks/ladder.py: which arms go on, and that a ladder which was stopped continues."""
 
+import json
+import os
+import signal
 import sys
-from argparse import Namespace
 from pathlib import Path
 
 import pytest
@@ -24,6 +26,13 @@ def ladder(monkeypatch):
     return ladder
 
 
+@pytest.fixture
+def arm_run(ladder):
+    from arms import arm_run
+
+    return arm_run
+
+
 def made(ladder, arm, loss, *, tokens=10, seed=0, clm_curve=()):
     values = {"seconds": 1.0, "mlm_accuracy": 0.1, "clm_loss": None, "pairs": None, "scoring": None}
     values["curve"], values["clm_curve"] = [(0.0, 0, 9.0), (10.0, 40, loss)], clm_curve
@@ -33,9 +42,10 @@ def made(ladder, arm, loss, *, tokens=10, seed=0, clm_curve=()):
 def test_better_half_is_chosen_by_the_median_of_its_rung(ladder):
     arms = {name: [] for name in ("a", "b", "c")}
     runs = [made(ladder, "a", 3.0), made(ladder, "b", 2.0), made(ladder, "c", 9.0), made(ladder, "c", 1.0, tokens=5)]
-    assert ladder.better_half(arms, runs, 10, "mlm_loss") == ["a", "b"]
-    assert ladder.better_half({"b": [], "c": []}, runs, 10, "mlm_loss") == ["b"]
-    assert ladder.better_half({"a": [], "b": []}, runs, 10, "mlm_loss") == ["a", "b"], "the reference goes on"
+    assert ladder.better_half(arms, runs, 10, "mlm_loss", reference="a") == ["a", "b"]
+    assert ladder.better_half({"b": [], "c": []}, runs, 10, "mlm_loss", reference="a") == ["b"]
+    goes_on = ladder.better_half({"a": [], "b": []}, runs, 10, "mlm_loss", reference="a")
+    assert goes_on == ["a", "b"], "the reference goes on"
 
 
 def test_speed_up_is_the_ratio_of_the_times_to_the_loss_that_both_reach(ladder):
@@ -49,17 +59,19 @@ def test_speed_up_is_the_ratio_of_the_times_to_the_loss_that_both_reach(ladder):
         ladder.reached(slow, 4.0, column=0)
 
 
-def test_summary_has_the_median_of_the_seeds_beside_the_first_arm(ladder):
+def test_summary_has_the_median_of_the_seeds_beside_the_reference(ladder):
     runs = [made(ladder, arm, loss, seed=seed) for seed in (0, 1, 2) for arm, loss in (("a", 5.0), ("b", 1.0 + seed))]
-    *_, first, second = ladder.summary(runs)
+    *_, first, second = ladder.summary(runs, "a")
     assert first.endswith("| 5.000 (5.000 to 5.000) |  |  | 1.00 (1.00 to 1.00) | 1.00 (1.00 to 1.00) |  |")
     assert second.endswith("| 2.000 (1.000 to 3.000) |  |  | 1.75 (1.50 to 2.00) | 1.75 (1.50 to 2.00) |  |")
+    (alone,) = ladder.summary(runs[1:2], "a")[2:]
+    assert alone.endswith("| 1.000 (1.000 to 1.000) |  |  |  |  |  |"), "compared once the reference is finished"
 
 
 def test_summary_compares_the_losses_of_next_tokens_too(ladder):
     slow, fast = [(0.0, 0, 8.0), (1.0, 40, 4.0)], [(0.0, 0, 8.0), (1.0, 10, 4.0)]
     runs = [made(ladder, "a", 5.0, clm_curve=slow), made(ladder, "b", 5.0, clm_curve=fast)]
-    *_, second = ladder.summary(runs)
+    *_, second = ladder.summary(runs, "a")
     assert second.endswith("| 1.00 (1.00 to 1.00) | 4.00 (4.00 to 4.00) |")
 
 
@@ -90,11 +102,12 @@ TRIALS = [
 
 
 @pytest.fixture
-def run_arm(ladder, corpus_directory, tmp_path):
+def run_arm(arm_run, corpus_directory, tmp_path):
     def run(name, *words, tokens=4000):
-        arguments = Namespace(out=tmp_path / "ladder", corpus=corpus_directory, suite=None)
-        overrides = [*TINY, "model.num_hidden_layers=4", *words]
-        return ladder.run("modern-tiny", name, overrides, tokens=tokens, seed=0, arguments=arguments)
+        places = {"ladder": tmp_path / "ladder", "corpus": corpus_directory, "suite": None}
+        overrides = (*TINY, "model.num_hidden_layers=4", *words)
+        job = arm_run.Job(recipe="modern-tiny", arm=name, overrides=overrides, tokens=tokens, seed=0, **places)
+        return arm_run.run_job(job)
 
     return run
 
@@ -126,12 +139,12 @@ def test_trials_change_training_and_not_the_evaluation_before_it(name, run_arm, 
     ],
 )
 def test_wrong_arms_and_suites_end_a_ladder_before_it_trains(
-    ladder, corpus_directory, tmp_path, monkeypatch, arm, suite, message
+    ladder, arm_run, corpus_directory, tmp_path, monkeypatch, arm, suite, message
 ):
     (tmp_path / "arms.yaml").write_text(f"recipe: tiny\narms:\n  reference: []\n  wrong: [{arm}]\n")
     words = ["--corpus", str(corpus_directory), "--out", str(tmp_path / "out"), "--metric", "mlm_loss", *suite]
     monkeypatch.setattr(sys, "argv", ["ladder.py", str(tmp_path / "arms.yaml"), *words])
-    monkeypatch.setattr(ladder, "pretrain", lambda *_, **__: pytest.fail("trained"))
+    monkeypatch.setattr(arm_run, "pretrain", lambda *_, **__: pytest.fail("trained"))
     with pytest.raises(SystemExit, match=rf"ladder.py: .*{message}"):
         ladder.main()
 
@@ -208,42 +221,91 @@ def test_an_arm_that_was_changed_is_not_read_from_its_old_run(run_arm):
         run_arm("arm", "trial=ema")
 
 
-def test_an_arm_that_was_stopped_between_its_phases_continues(ladder, run_arm, monkeypatch):
-    train, trained = ladder.pretrain, []
+def test_an_arm_that_was_stopped_between_its_phases_continues(arm_run, run_arm, monkeypatch):
+    train, trained = arm_run.pretrain, []
 
     def stopped(settings, out, **options):
         if trained:
             raise KeyboardInterrupt
         return trained.append(train(settings, out, **options))
 
-    monkeypatch.setattr(ladder, "pretrain", stopped)
+    monkeypatch.setattr(arm_run, "pretrain", stopped)
     with pytest.raises(KeyboardInterrupt):
         run_arm("arm", "trial=small_batches_first")
-    monkeypatch.setattr(ladder, "pretrain", train)
+    monkeypatch.setattr(arm_run, "pretrain", train)
     resumed = run_arm("arm", "trial=small_batches_first")
     assert resumed.mlm_loss == run_arm("other", "trial=small_batches_first").mlm_loss, "not stopped"
     assert resumed.mlm_loss == run_arm("arm", "trial=small_batches_first").mlm_loss, "read from its file"
 
 
-def test_scores_of_two_suites_are_two_files(ladder, tmp_path):
+def test_scores_of_two_suites_are_two_files(arm_run, tmp_path):
     suites = [None, tmp_path / "blimp" / "data", tmp_path / "other" / "data"]
-    assert len({ladder.scores_file(tmp_path, suite) for suite in suites}) == 3
+    assert len({arm_run.scores_file(tmp_path, suite) for suite in suites}) == 3
 
 
-def test_ladder_runs_every_arm_and_continues_where_it_stopped(ladder, corpus_directory, tmp_path, monkeypatch):
-    tiny = [f"model.{name}={value}" for name, value in SIZES.items()]
-    tiny += ["model.num_hidden_layers=1", "sampling.max_length=32", "max_eval_examples=32", "train.device=cpu"]
-    arms = "\n".join(f"  {name}: {[*tiny, change]}" for name, change in (("few", "batch_size=4"), ("many", "seed=1")))
-    (tmp_path / "arms.yaml").write_text(
-        f"recipe: modern-tiny\nsettings: [init=random]\narms:\n{arms}\n".replace("'", '"')
-    )
-    out = tmp_path / "ladder"
-    command = ["ladder.py", tmp_path / "arms.yaml", "--corpus", corpus_directory, "--out", out, "--tokens", "200"]
-    command += ["--rungs", "2", "--seeds", "2", "--metric", "mlm_loss"]
-    monkeypatch.setattr(sys, "argv", [str(part) for part in command])
-    ladder.main()
-    table = (out / "ladder.md").read_text()
+@pytest.fixture
+def run_ladder(ladder, corpus_directory, tmp_path, monkeypatch):
+    """Runs a ladder of two arms in a directory of this name."""
+
+    def run_ladder(name, *words, arms=("batch_size=4", "seed=1")):
+        tiny = [*TINY, "model.num_hidden_layers=1", "train.learning_rate=0.001"]
+        lines = "\n".join(f"  {arm}: {json.dumps([*tiny, change])}" for arm, change in zip(("few", "many"), arms))
+        (tmp_path / "arms.yaml").write_text(f"recipe: modern-tiny\narms:\n{lines}\n")
+        out = tmp_path / name
+        command = ["ladder.py", tmp_path / "arms.yaml", "--corpus", corpus_directory, "--out", out, "--tokens", "200"]
+        command += ["--rungs", "2", "--seeds", "2", "--metric", "mlm_loss", *words]
+        monkeypatch.setattr(sys, "argv", [str(part) for part in command])
+        ladder.main()
+        return out
+
+    return run_ladder
+
+
+def without_seconds(out):
+    """The runs of a ladder."""
+    runs = json.loads((out / "ladder.json").read_text())
+    curves = [{name: [point[1:] for point in run[name]] for name in ("curve", "clm_curve")} for run in runs]
+    return [run | {"seconds": None} | own for run, own in zip(runs, curves, strict=True)]
+
+
+def test_ladder_runs_every_arm_and_continues_where_it_stopped(run_ladder, arm_run, monkeypatch):
+    table = (run_ladder("out") / "ladder.md").read_text()
     assert len(table.splitlines()) == 2 + 2 + 2 + 1 + 2 + 1, "two arms, then one with two seeds, and its medians"
-    monkeypatch.setattr(ladder, "pretrain", None)  # nothing is trained again
-    ladder.main()
-    assert (out / "ladder.md").read_text() == table
+    monkeypatch.setattr(arm_run, "pretrain", None)  # nothing is trained again
+    assert (run_ladder("out") / "ladder.md").read_text() == table
+
+
+@pytest.mark.usefixtures("forked_python")
+def test_two_jobs_that_were_stopped_give_the_runs_of_one(run_ladder, ladder, arm_run, monkeypatch):
+    write, written = ladder.write_table, []
+
+    def write_and_stop(runs, *arguments, **options):
+        write(runs, *arguments, **options)
+        written.append(len(runs))
+        if written == [1]:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    monkeypatch.setattr(ladder, "write_table", write_and_stop)
+    with pytest.raises(SystemExit, match=r"together: stopped; every run has saved its state, the same command"):
+        run_ladder("together", "--jobs", "2")
+    together = run_ladder("together", "--jobs", "2")
+    assert written[-4:] == [1, 2, 3, 4], "a table after each run"
+    assert without_seconds(together) == without_seconds(run_ladder("alone"))
+    monkeypatch.setattr(arm_run, "pretrain", None)  # nothing is trained again, whatever the number of jobs
+    monkeypatch.setattr(ladder, "Worker", None)
+    table = (together / "ladder.md").read_text()
+    for jobs in ("1", "2"):
+        assert (run_ladder("together", "--jobs", jobs) / "ladder.md").read_text() == table
+
+
+@pytest.mark.usefixtures("forked_python")
+def test_first_job_that_fails_stops_the_others(run_ladder, tmp_path):
+    message = r"few-\d+-seed0: its process ended with code 1; see .*few-\d+-seed0\.log\. The other runs were stopped"
+    with pytest.raises(SystemExit, match=message):
+        run_ladder("out", "--jobs", "2", "--tokens", "500M", arms=("init_checkpoint=nowhere", "seed=1"))
+    assert "ladder.py: init_checkpoint: nowhere: " in next((tmp_path / "out" / "logs").glob("few*")).read_text()
+
+
+def test_ladder_needs_a_job(run_ladder):
+    with pytest.raises(SystemExit, match=r"--jobs: expected 1 to \d+, .* found 0"):
+        run_ladder("out", "--jobs", "0")

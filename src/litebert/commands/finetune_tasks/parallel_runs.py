@@ -1,6 +1,5 @@
 """Fine-tuning runs of several benchmarks at the same time, each in a process with its share of the threads."""
 
-import json
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +8,7 @@ from pathlib import Path
 from litebert.commands.finetune.earlier_run import open_directory
 from litebert.commands.finetune.finetune_result import FinetuneResult
 from litebert.commands.finetune.finetune_settings import FinetuneRun
-from litebert.commands.sweep import run_trials
+from litebert.commands.sweep.run_trials import trial_worker
 from litebert.commands.worker_processes import Worker, run_workers
 from litebert.errors import LitebertError
 from litebert.files import read_json_object, write_json
@@ -42,10 +41,8 @@ def train_in_parallel(runs: Sequence[RunOfTask], out: Path, *, jobs: int) -> lis
     logger.info("training %d runs, %d at once", len(runs), min(jobs, len(runs)))
 
     def worker(run: RunOfTask) -> Worker:
-        failure = _failure(out, run)
-        failure.unlink(missing_ok=True)
-        arguments = {"settings": run.settings.to_dict(), "out": str(run.directory), "failure": str(failure)}
-        return Worker(_name(out, run), run_trials.__name__, json.dumps(arguments), _log(out, run))
+        files = {"failure": _failure(out, run), "log": _log(out, run)}
+        return trial_worker(_name(out, run), run.settings, run.directory, **files)
 
     def ended(run: RunOfTask, code: int) -> bool:
         failure = _failure(out, run)

@@ -95,7 +95,8 @@ def _run_here(waiting: Sequence[Cell], paths: CellPaths, inputs: Inputs) -> list
 def _run_in_parallel(waiting: list[Cell], paths: CellPaths, inputs: Inputs, *, jobs: int) -> list[Cell]:
     def worker(cell: Cell) -> Worker:
         write_json(paths.job(cell), asdict(_job(cell, paths, inputs)))
-        return Worker(cell.key, "litebert.commands.reproduce.worker", str(paths.job(cell)), paths.log(cell))
+        command = ("-m", "litebert.commands.reproduce.worker", str(paths.job(cell)))
+        return Worker(cell.key, command, paths.log(cell))
 
     def ended(cell: Cell, code: int) -> bool:
         if code == 0:

@@ -91,10 +91,8 @@ def _log_result(trial: Trial, paths: SweepPaths) -> None:
 
 def _train_in_parallel(waiting: Sequence[Trial], paths: SweepPaths, *, jobs: int) -> None:
     def worker(trial: Trial) -> Worker:
-        failure = paths.failure(trial.name)
-        failure.unlink(missing_ok=True)
-        arguments = {"settings": trial.run.to_dict(), "out": str(paths.run(trial.name)), "failure": str(failure)}
-        return Worker(trial.name, "litebert.commands.sweep.run_trials", json.dumps(arguments), paths.log(trial.name))
+        out, failure = paths.run(trial.name), paths.failure(trial.name)
+        return trial_worker(trial.name, trial.run, out, failure=failure, log=paths.log(trial.name))
 
     def ended(trial: Trial, code: int) -> bool:
         if result_of(trial, paths).state == "unfinished":
@@ -105,6 +103,13 @@ def _train_in_parallel(waiting: Sequence[Trial], paths: SweepPaths, *, jobs: int
 
     message = f"{paths.path}: stopped; every trial has saved its state, the same command resumes them"
     run_workers(waiting, worker, ended, jobs=jobs, stopped=message)
+
+
+def trial_worker(name: str, run: FinetuneRun, out: Path, *, failure: Path, log: Path) -> Worker:
+    """The process that trains `run` in `out` and writes an error to `failure`; an earlier one is removed."""
+    failure.unlink(missing_ok=True)
+    arguments = {"settings": run.to_dict(), "out": str(out), "failure": str(failure)}
+    return Worker(name, ("-m", __name__, json.dumps(arguments)), log)
 
 
 def main() -> int:
