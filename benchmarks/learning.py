@@ -13,6 +13,7 @@ accelerate`.
 """
 
 import argparse
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -35,6 +36,7 @@ from litebert.files import write_json
 from litebert.model.config import ModelConfig
 from litebert.model.io.hf_weights import tensors_to_transformers
 from litebert.model.io.model_directory import load_model
+from litebert.model.io.model_spec import read_model_spec
 from litebert.precision import autocast
 from litebert.training.distributed.context import DistributedContext
 from litebert.training.loop.run_schedule import RunSchedule, TrainingProgress
@@ -66,6 +68,8 @@ def main() -> None:
     train, validation = (batches(arguments.corpus, split, arguments.seed) for split in ("train", "validation"))
     settings = train_settings(arguments)
     with tempfile.TemporaryDirectory() as directory:
+        if arguments.model:
+            validate_model(arguments.model, arguments.corpus)
         weights = arguments.model or who.save_weights(config_of(arguments.corpus), Path(directory) / "model")
         differences = first_differences(weights, train.microbatches(0)[0])
         sides = [litebert_side(weights, settings), transformers_side(weights, settings)]
@@ -82,6 +86,18 @@ def main() -> None:
         report["trainer"] = run_trainer(theirs, settings, train, validation_batches)
         write_json(arguments.out, report)
         print(comparison(points[-1], report["trainer"]))
+
+
+def validate_model(model: Path, corpus: Path) -> None:
+    """Exit if the two sides would not train alike: with dropout they draw other random numbers."""
+    config = read_model_spec(model).config
+    dropout = max(config.hidden_dropout_prob, config.attention_probs_dropout_prob, config.classifier_dropout_prob)
+    size = Corpus.open(corpus, "train").vocabulary.size
+    if dropout or config.vocab_size != size or config.max_position_embeddings < LENGTH:
+        sys.exit(
+            f"{model}: dropout {dropout}, a vocabulary of {config.vocab_size} and {config.max_position_embeddings} "
+            f"positions; expected no dropout, {size} as the corpus has, and at least {LENGTH}"
+        )
 
 
 def config_of(corpus: Path) -> ModelConfig:

@@ -100,6 +100,7 @@ def run_job(job: Job, *, callbacks: Sequence[Callback] = ()) -> Run:
     if finished := finished_run(job):
         return finished
     settings, trial = job.settings()
+    write_text(trial_file(job.out), json.dumps(trial))
     with TRIALS[trial]() if trial in TRIALS else nullcontext([]) as of_trial:
         trained = train(settings, job.out, trial, [*callbacks, *of_trial])
         pairs, scoring = score_pairs(trained.model, settings, job.suite)
@@ -164,14 +165,20 @@ def cost_of(arm: str, overrides: Sequence[str]) -> float:
 
 def refuse_other_settings(out: Path, settings: PretrainRun, trial: str | None) -> None:
     """Raise ConfigError if the run in `out` is that of an arm which had other settings or another trial then."""
-    file = out.with_name(f"{out.name}.trial")  # beside the run directory, which must not exist before its run
-    if file.is_file() and (before := json.loads(file.read_text())) != trial:
-        raise ConfigError(f"{out}: was run with the trial {before}, and the arm now has {trial}; remove the directory")
+    file = trial_file(out)
+    if out.exists() and file.is_file() and (before := json.loads(file.read_text())) != trial:
+        raise ConfigError(
+            f"{out}: was run with the trial {before}, and the arm now has {trial}; remove it, or use another --out"
+        )
     if trial not in FIRST_PHASES:
         RunDirectory.open(out, settings, command="pretrain")
     elif (out / SECOND_PHASE).exists():
         RunDirectory.open(out, second_phase(settings), command="pretrain", allowed=CHANGED_BY_PHASES)
-    write_text(file, json.dumps(trial))
+
+
+def trial_file(out: Path) -> Path:
+    """Where the trial of a run is kept: beside its directory, which must not exist before the run."""
+    return out.with_name(f"{out.name}.trial")
 
 
 def scores_file(out: Path, suite: Path | None) -> Path:

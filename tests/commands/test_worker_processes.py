@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from litebert.commands import worker_processes
 from litebert.commands.worker_processes import Worker, run_workers, worker_env
 from litebert.errors import LitebertError, StoppedBySignalError
 
@@ -70,6 +71,33 @@ def test_failed_tasks_are_returned_with_those_that_need_them(worker, lines_of):
     assert sorted(failed) == ["after", "failing", "last"]
     assert codes == {"failing": 3, "short": 0, "later": 0}
     assert lines_of("after") == lines_of("last") == []
+
+
+def test_every_worker_that_has_ended_is_reported_before_the_first_error(worker, monkeypatch):
+    monkeypatch.setattr(worker_processes, "_POLL_SECONDS", 1.0)  # both have ended by then
+    reported = []
+
+    def ended(task, code):
+        reported.append(task)
+        raise LitebertError(f"{task}: code {code}")
+
+    tasks = ["failing first", "failing second"]
+    with pytest.raises(LitebertError, match="failing first: code 3"):
+        run_workers(tasks, worker, ended, jobs=2, stopped="stopped")
+    assert reported == tasks
+
+
+def test_threads_are_divided_among_no_more_workers_than_there_are_tasks(monkeypatch, worker):
+    seen, start = [], worker_processes._start
+
+    def counted(*given, threads, **options):
+        seen.append(threads)
+        return start(*given, threads=threads, **options)
+
+    monkeypatch.setattr(worker_processes.torch, "get_num_threads", lambda: 8)
+    monkeypatch.setattr(worker_processes, "_start", counted)
+    assert run_workers(["a", "b"], worker, lambda task, code: code == 0, jobs=4, stopped="stopped") == []
+    assert seen == [4, 4]
 
 
 def test_error_after_a_worker_stops_the_others(worker, lines_of):

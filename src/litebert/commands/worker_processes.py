@@ -15,7 +15,7 @@ from typing import Final, TypeVar
 
 import torch
 
-from litebert.errors import StoppedBySignalError
+from litebert.errors import LitebertError, StoppedBySignalError
 from litebert.training.loop.signals import StopSignals
 
 logger = logging.getLogger(__name__)
@@ -62,13 +62,14 @@ def run_workers(
     """
     waiting, failed = list(tasks), list[Task]()
     running: list[tuple[Task, subprocess.Popen[bytes], int]] = []
+    jobs = max(1, min(jobs, len(waiting)))
     threads = max(1, torch.get_num_threads() // jobs)
     with StopSignals() as signals:
         try:
             while waiting or running:
                 done = [each for each in running if each[1].poll() is not None]
                 running = [each for each in running if each not in done]
-                failed += [task for task, process, _ in done if not ended(task, process.returncode)]
+                failed += _failed([(task, process.returncode) for task, process, _ in done], ended)
                 if signals.number:
                     raise StoppedBySignalError(stopped, signal_number=signals.number)
                 for task in list(waiting):
@@ -84,6 +85,20 @@ def run_workers(
                 time.sleep(_POLL_SECONDS)
         finally:
             _stop([process for _, process, _ in running])
+    return failed
+
+
+def _failed(done: Sequence[tuple[Task, int]], ended: Callable[[Task, int], bool]) -> list[Task]:
+    """The tasks of `done` that failed; `ended` is called for all of them before its first error is raised."""
+    failed, errors = list[Task](), list[LitebertError]()
+    for task, code in done:
+        try:
+            if not ended(task, code):
+                failed.append(task)
+        except LitebertError as error:
+            errors.append(error)
+    if errors:
+        raise errors[0]
     return failed
 
 

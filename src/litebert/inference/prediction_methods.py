@@ -117,18 +117,18 @@ def validate_positive(name: str, value: int | None) -> None:
         raise ConfigError(f"{name}: {value}, expected 1 or more")
 
 
-def validate_texts(texts: Sequence[Any]) -> Sequence[Any]:
-    """`texts`; ConfigError for a single text."""
+def validate_texts(texts: Sequence[Any], *, name: str = "texts") -> Sequence[Any]:
+    """`texts`, of the argument `name`; ConfigError for a single text."""
     if isinstance(texts, str):
-        raise ConfigError("texts: expected a list of texts, found one text; put it into a list")
+        raise ConfigError(f"{name}: expected a list of texts, found one text; put it into a list")
     return texts
 
 
-def validate_single_texts(texts: Sequence[Any]) -> Sequence[str]:
-    """`texts`; ConfigError unless each is a text, not a pair."""
-    for number, text in enumerate(validate_texts(texts)):
+def validate_single_texts(texts: Sequence[Any], *, name: str = "texts") -> Sequence[str]:
+    """`texts`, of the argument `name`; ConfigError unless each is a text, not a pair."""
+    for number, text in enumerate(validate_texts(texts, name=name)):
         if not isinstance(text, str):
-            raise ConfigError(f"texts[{number}]: expected a text, found {text!r:.80}")
+            raise ConfigError(f"{name}[{number}]: expected a text, found {text!r:.80}")
     return texts
 
 

@@ -33,7 +33,7 @@ from litebert.model.io.hub import HUB, model_directory
 from litebert.model.io.model_directory import load_model
 from litebert.model.io.model_spec import read_model_spec
 from litebert.model.model_inputs import ModelInputs
-from litebert.model.models import ForPretraining
+from litebert.model.models import ForMaskedLM, ForPretraining
 from litebert.settings import InferencePrecision, validate_not_given
 from litebert.tasks.encoded import Encoded, build_feature
 from litebert.tasks.masked_text import DEFAULT_TOP_K
@@ -161,7 +161,8 @@ class Predictor(PredictionMethods):
             temperature: divides the logits; below 1 the distributions are sharper.
 
         Raises:
-            ConfigError: the model is no masked language model, cannot predict next tokens, or an argument is wrong.
+            ConfigError: the model is no masked language model, its directory records a pretraining without next tokens,
+                or an argument is wrong.
             DataError: a sentence without tokens, or with more than the model reads.
         """
         if not isinstance(self.backend, FillMask):
@@ -176,9 +177,10 @@ class Predictor(PredictionMethods):
             if masking is not None:
                 raise ConfigError("masking: with scoring='causal' nothing is masked; leave it out")
             validate_causal_steps(self._directory, _recorded_sampling(self._directory))
-        backend = self.backend
+        model, backend = self.backend.model, self.backend
+        assert isinstance(model, ForPretraining | ForMaskedLM)
         return log_likelihoods(
-            *(backend.model, backend.tokenizer, validate_single_texts(sentences)),
+            *(model, backend.tokenizer, validate_single_texts(sentences, name="sentences")),
             masking=None if scoring == "causal" else masking or "token",
             temperature=temperature,
             precision=backend.precision,
@@ -228,7 +230,8 @@ class Predictor(PredictionMethods):
             embedding: the settings with which `vectors` were made.
         """
         validate_positive("top_k", top_k)
-        return exact_search(self.embedder(embedding).embed(validate_single_texts(queries)), vectors, top_k=top_k)
+        embedded = self.embedder(embedding).embed(validate_single_texts(queries, name="queries"))
+        return exact_search(embedded, vectors, top_k=top_k)
 
     def order_batch(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
         """`order` of each (first, second), faster than one by one."""

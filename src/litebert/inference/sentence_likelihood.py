@@ -109,7 +109,8 @@ def _distinct_sequences(
     of_sentence = []
     for index, ids in enumerate(tokenizer.encode_batch(list(sentences))):
         if not ids or len(ids) + 2 > longest:
-            raise SentenceLengthError(index, f"{len(ids)} tokens; the model reads 1 to {longest - 2}")
+            problem = f"{len(ids)} tokens; the model reads 1 to {longest - 2}; change or remove the sentence"
+            raise SentenceLengthError(index, problem)
         of_sentence.append(indices.setdefault(tuple(ids), len(indices)))
     return list(indices), of_sentence
 

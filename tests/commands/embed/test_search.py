@@ -11,7 +11,7 @@ from litebert.commands.embed.search import search
 from litebert.commands.predict import predict_stream
 from litebert.errors import ConfigError, DataError
 from litebert.inference import predictor
-from litebert.inference.embeddings.approximate_search import SAME
+from litebert.inference.embeddings.approximate_search import ApproximateIndex
 from litebert.inference.embeddings.embedder import Embedder
 from litebert.inference.embeddings.embedding_settings import EmbeddingSettings
 from litebert.model.io.model_directory import save_model
@@ -186,24 +186,39 @@ def rounding(monkeypatch):
     return difference
 
 
-@pytest.mark.parametrize("relative", [1e-5, 2e-3])
-@pytest.mark.parametrize("from_file", [True, False])
-def test_search_uses_the_index_of_another_device_where_the_vectors_agree(
-    model, table, texts, tmp_path, rounding, from_file, relative
-):
+@pytest.fixture(params=[True, False], ids=["from a file", "embedded"])
+def searches(request, model, table, texts, tmp_path, rounding):
+    """A search with an index that was built on the processor, and the same one with vectors of another device."""
     pytest.importorskip("usearch")
     on_cpu = SearchRun(model=model, input=table, query=texts[:2], index=tmp_path / "i", device="cpu", top_k=3)
-    expected = search(on_cpu).found
-    rounding["relative"] = relative
     on_gpu = on_cpu.replace(device="cuda")
-    if from_file:
+    if not request.param:
+        return on_cpu, lambda: on_gpu
+
+    def from_file():
         embed(EmbedRun(model=model, input=table, output=tmp_path / "v.npy", device="cuda"))
-        on_gpu = on_gpu.replace(vectors=tmp_path / "v.npy")
-    if relative < SAME:
-        assert [each.row for each in search(on_gpu).found] == [each.row for each in expected]
-        return
-    with pytest.raises(DataError, match="is an index of other vectors; delete it to build it again, or name"):
-        search(on_gpu)
+        return on_gpu.replace(vectors=tmp_path / "v.npy")
+
+    return on_cpu, from_file
+
+
+def test_search_uses_the_index_of_another_device_where_the_vectors_agree(searches, rounding, monkeypatch):
+    on_cpu, on_gpu = searches
+    expected = search(on_cpu).found
+    rounding["relative"] = 1e-5
+    run = on_gpu()
+    assert [each.row for each in search(run).found] == [each.row for each in expected]
+    if run.vectors:  # the fingerprint of the file is that of the index from now on: nothing is compared again
+        monkeypatch.setattr(ApproximateIndex, "holds", None)
+        search(run)
+
+
+def test_search_refuses_the_index_of_vectors_that_differ_by_more_than_rounding(searches, rounding):
+    on_cpu, on_gpu = searches
+    search(on_cpu)
+    rounding["relative"] = 3e-4  # as by one other word in a long text
+    with pytest.raises(DataError, match="is an index of other vectors, as other texts, another model or another prec"):
+        search(on_gpu())
 
 
 def test_index_of_vectors_without_a_digest_is_not_taken_for_that_of_an_earlier_file(model, table, vectors, tmp_path):

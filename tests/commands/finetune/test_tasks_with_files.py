@@ -1,5 +1,7 @@
 """`all` in place of the names of benchmarks: those of which a directory has the files."""
 
+from shutil import copytree
+
 import pytest
 
 from litebert.commands.finetune.tasks_with_files import with_all_tasks
@@ -33,8 +35,22 @@ def test_intermediate_task_is_none_of_all_tasks(glue):
     assert run_of(glue, intermediate="mnli").tasks == ("cola",)
 
 
+def test_files_outside_the_folder_of_a_task_are_not_its_own(glue, tmp_path):
+    (tmp_path / "MNLI").mkdir()
+    for name in ("train.tsv", "dev.tsv", "dev_matched.tsv"):
+        (tmp_path / name).write_text((glue / "MNLI" / "dev_matched.tsv").read_text())
+    copytree(glue / "CoLA", tmp_path / "CoLA")
+    assert run_of(tmp_path).tasks == ("cola",)
+
+
+def test_all_tasks_without_the_intermediate_one_may_be_none(glue, tmp_path):
+    copytree(glue / "MNLI", tmp_path / "MNLI")
+    with pytest.raises(ConfigError, match="has the files of mnli alone, the intermediate task; add those of others"):
+        run_of(tmp_path, intermediate="mnli")
+
+
 def test_all_beside_a_name_is_an_error(glue):
-    with pytest.raises(ConfigError, match="tasks: 'all' beside all, cola; give it alone, or name the tasks"):
+    with pytest.raises(ConfigError, match="tasks: 'all' beside cola; give it alone, or name the tasks"):
         run_of(glue, tasks=("all", "cola"))
 
 

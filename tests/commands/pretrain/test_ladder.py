@@ -102,12 +102,19 @@ TRIALS = [
 
 
 @pytest.fixture
-def run_arm(arm_run, corpus_directory, tmp_path):
-    def run(name, *words, tokens=4000):
+def job_of(arm_run, corpus_directory, tmp_path):
+    def job_of(name, *words, tokens=4000):
         places = {"ladder": tmp_path / "ladder", "corpus": corpus_directory, "suite": None}
         overrides = (*TINY, "model.num_hidden_layers=4", *words)
-        job = arm_run.Job(recipe="modern-tiny", arm=name, overrides=overrides, tokens=tokens, seed=0, **places)
-        return arm_run.run_job(job)
+        return arm_run.Job(recipe="modern-tiny", arm=name, overrides=overrides, tokens=tokens, seed=0, **places)
+
+    return job_of
+
+
+@pytest.fixture
+def run_arm(arm_run, job_of):
+    def run(name, *words, tokens=4000):
+        return arm_run.run_job(job_of(name, *words, tokens=tokens))
 
     return run
 
@@ -219,6 +226,12 @@ def test_an_arm_that_was_changed_is_not_read_from_its_old_run(run_arm):
         run_arm("arm", "train.learning_rate=0.1")
     with pytest.raises(ConfigError, match="run with the trial None, and the arm now has ema"):
         run_arm("arm", "trial=ema")
+
+
+def test_an_arm_that_has_not_run_may_be_changed(arm_run, job_of):
+    assert arm_run.finished_run(job_of("arm")) is None
+    _, trial = job_of("arm", "trial=ema").settings()
+    assert trial == "ema"
 
 
 def test_an_arm_that_was_stopped_between_its_phases_continues(arm_run, run_arm, monkeypatch):

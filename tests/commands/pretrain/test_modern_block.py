@@ -91,6 +91,7 @@ def test_layers_are_analyzed_on_examples_as_in_the_pretraining_of_the_model(
     layers(LayersRun(models=(model,), corpus=corpus_directory, out=tmp_path / "layers.png", examples=8))
     (batch,) = batches[0].microbatches(0)
     assert bool(batch.token_type_ids.any()) is not single
+    assert batch.input_ids.shape[1] <= 32  # as in the pretraining, though the model has more positions
     assert len(batch.labels) < batch.attention_mask.sum() / 2
 
 

@@ -65,3 +65,12 @@ def test_unknown_task_type_is_an_error_with_a_suggestion():
 def test_registering_a_taken_name_is_an_error():
     with pytest.raises(ConfigError, match="'classification' is registered already"):
         register(replace(CLASSIFICATION, metrics=("f1",)))
+
+
+def test_task_type_whose_results_name_no_columns_is_refused():
+    class Score:
+        pass
+
+    with pytest.raises(ConfigError, match="task_type: Score has no `columns`; set them to the keys of"):
+        register(replace(CLASSIFICATION, name="scores", result=Score))
+    assert "scores" not in {each.name for each in task_types()}

@@ -13,7 +13,7 @@ from torch.nn.functional import cosine_similarity
 
 from litebert.analysis.plots import Panel, line_panels
 from litebert.commands.analyze.layers_settings import LayersRun
-from litebert.commands.pretrain.pretraining_record import pretraining_record
+from litebert.commands.pretrain.pretraining_record import recorded_sampling
 from litebert.commands.result import Result
 from litebert.corpus.format.matching_corpus import open_matching_corpus
 from litebert.corpus.format.shards import Corpus
@@ -22,6 +22,7 @@ from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.model.encoder import Encoder
 from litebert.model.io.hub import model_directory
 from litebert.model.io.model_directory import load_model, spec_of
+from litebert.model.io.model_spec import read_model_spec
 
 MAX_LENGTH = 128
 """Tokens in an example, if all models have as many positions."""
@@ -96,18 +97,18 @@ def layers(run: LayersRun) -> LayersResult:
     positions = min(spec_of(model).config.max_position_embeddings for model in models.values())
     found = {}
     for name, model in models.items():
-        sampling = _sampling(directories[name], max_length=min(MAX_LENGTH, positions))
+        sampling = _sampling(directories[name], most=min(MAX_LENGTH, positions))
         batches = PretrainBatches(corpus, sampling, batch_size=run.examples, microbatch_size=run.examples, seed=0)
         found[name] = layer_transitions(model, batches)
     line_panels(layer_panels(found), run.out, title="Input and output of each layer")
     return LayersResult(run.out, found)
 
 
-def _sampling(model: Path, *, max_length: int) -> SamplingSettings:
-    """Masked examples as in the pretraining of a model; with the default settings if it has no record of that."""
-    record = pretraining_record(model) or {"sampling": {}}
-    masked = {"max_length": max_length, "causal_fraction": 0.0, "packing": False}
-    return SamplingSettings.parse({**record["sampling"], **masked}, where=str(model))
+def _sampling(model: Path, *, most: int) -> SamplingSettings:
+    """Masked examples as in the pretraining of a model, of at most `most` tokens."""
+    recorded = recorded_sampling(model, read_model_spec(model))
+    masked = {"max_length": min(most, recorded["max_length"]), "causal_fraction": 0.0, "packing": False}
+    return SamplingSettings.parse({**recorded, **masked}, where=str(model))
 
 
 def layer_panels(transitions: Mapping[str, LayerTransitions]) -> list[Panel]:

@@ -148,7 +148,8 @@ def _index(path: Path, vectors: np.ndarray, *, fingerprint: str | None) -> Appro
     """The index of these vectors at `path`, built if there is none.
 
     A file beside it has the fingerprint of the vectors' file, if that has one, so that large files are not read. Other
-    vectors are compared with those of the index: another device or number of threads rounds them differently.
+    vectors are compared with those of the index, because another device or number of threads rounds them differently;
+    where they are the same, the fingerprint becomes theirs.
     """
     description = path.with_name(f"{path.name}.json")
     if path.exists():
@@ -157,7 +158,12 @@ def _index(path: Path, vectors: np.ndarray, *, fingerprint: str | None) -> Appro
             saved = read_json_object(description, if_missing="delete the index to build it again")
         is_known = fingerprint is not None and saved.get("vectors") == fingerprint and index.shape == vectors.shape
         if not is_known and not index.holds(vectors):
-            raise DataError(f"{path}: is an index of other vectors; delete it to build it again, or name another file")
+            raise DataError(
+                f"{path}: is an index of other vectors, as other texts, another model or another precision give them; "
+                "delete it to build it again, or name another file"
+            )
+        if not is_known and fingerprint is not None:
+            write_json(description, {"vectors": fingerprint})
         return index
     index = ApproximateIndex.build(vectors)
     write_json(description, {"vectors": fingerprint})

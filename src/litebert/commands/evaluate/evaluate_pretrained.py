@@ -7,7 +7,7 @@ from typing import get_args
 from litebert.commands.evaluate.evaluate_settings import EvaluateRun
 from litebert.commands.evaluate.minimal_pairs import MinimalPairScores, evaluate_minimal_pairs
 from litebert.commands.pretrain.pretrain_settings import PairObjective
-from litebert.commands.pretrain.pretraining_record import pretraining_record
+from litebert.commands.pretrain.pretraining_record import pretraining_record, recorded_sampling
 from litebert.commands.pretrain.validation import ValidationScores, ValidationSet
 from litebert.corpus.format.matching_corpus import open_matching_corpus
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
@@ -69,12 +69,9 @@ def _examples(run: EvaluateRun, model: Path, spec: ModelSpec) -> tuple[SamplingS
     """How examples are drawn, and the pair objectives to score besides."""
     trained = pretraining_record(model)
     positions = spec.config.max_position_embeddings
-    base = (
-        dict(trained["sampling"]) if trained else {"max_length": min(128, positions), "pairing": spec.pairing or "sop"}
-    )
+    base = recorded_sampling(model, spec)
     objectives = run.eval_pair_objectives
     if not _has_pair_head(spec):
-        base |= {"pairing": "none"}
         objectives = objectives or ()
     elif objectives is None:
         both = () if spec.pairing == "none" else get_args(PairObjective)  # an untrained head only if it is asked for

@@ -24,7 +24,8 @@ def with_all_tasks(
     if tasks == (ALL_TASKS,):
         return tasks_with_files(directories, recipes=recipes, argument=argument)
     if ALL_TASKS in tasks:
-        raise ConfigError(f"tasks: {ALL_TASKS!r} beside {', '.join(tasks)}; give it alone, or name the tasks")
+        others = ", ".join(task for task in tasks if task != ALL_TASKS) or "itself"
+        raise ConfigError(f"tasks: {ALL_TASKS!r} beside {others}; give it alone, or name the tasks")
     return tasks
 
 
@@ -36,9 +37,7 @@ def tasks_with_files(directories: Sequence[Path], *, recipes: RecipeSet, argumen
     """
     known = recipe_names("finetune")
     whole = [task for task in BENCHMARKS if recipe_of_task(task) == task and recipe_of_task(task, recipes) in known]
-    found = tuple(
-        task for task in whole if directory_of(task, directories) is not None and _has_folder(directories, task)
-    )
+    found = tuple(task for task in whole if directory_of(task, _own_folders(task, directories)) is not None)
     if not found:
         searched = f"none is in {', '.join(map(str, directories))}" if directories else "no directory is given"
         raise ConfigError(
@@ -55,7 +54,6 @@ def directory_of(task: str, directories: Sequence[Path]) -> Path | None:
     return None
 
 
-def _has_folder(directories: Sequence[Path], task: str) -> bool:
+def _own_folders(task: str, directories: Sequence[Path]) -> list[Path]:
     # Files directly in a directory may be those of any task: GLUE's are all named train.tsv.
-    folders = benchmark_task(task).folders
-    return any((directory / folder).is_dir() for directory in directories for folder in folders)
+    return [directory / folder for directory in directories for folder in benchmark_task(task).folders]

@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from litebert.commands.finetune.finetune_settings import FinetuneRun, RecipeSet, load_finetune_config, recipe_of_task
 from litebert.commands.finetune.tasks_with_files import ALL_TASKS, with_all_tasks
+from litebert.errors import ConfigError
 from litebert.settings import Settings, validate_undecided
 from litebert.tasks.benchmarks.benchmarks import benchmark_task
 
@@ -27,7 +28,7 @@ class FinetuneTasksRun(Settings):
     """One or several models, fine-tuned on several benchmarks, optionally after an intermediate task."""
 
     tasks: tuple[str, ...] = Field(min_length=1)
-    """Benchmarks, such as rte sts-b mrpc; `all`: those with files in `task_dir`."""
+    """Benchmarks, such as rte sts-b mrpc; `all`: those with files in `task_dir`, but the intermediate one."""
     model: str
     """Model directory, run directory or name on the hub."""
     task_dir: Path
@@ -85,7 +86,13 @@ class FinetuneTasksRun(Settings):
     def with_all_tasks(self) -> Self:
         """These settings with tasks in place of `all`: those with files in `task_dir`, but the intermediate one."""
         tasks = with_all_tasks(self.tasks, (self.task_dir,), recipes=self.recipes, argument="--task-dir")
-        return self.replace(tasks=tuple(task for task in tasks if task != self.intermediate))
+        others = tuple(task for task in tasks if task != self.intermediate)
+        if not others:
+            raise ConfigError(
+                f"tasks: {self.task_dir} has the files of {self.intermediate} alone, the intermediate task; add those "
+                "of others"
+            )
+        return self.replace(tasks=others)
 
     @property
     def model_names(self) -> tuple[str, ...]:

@@ -147,9 +147,12 @@ def _measured_precision(run: Any, device: str) -> InferencePrecision:
     from litebert.inference import inference_model
     from litebert.model.io.model_spec import read_model_spec
 
-    config = read_model_spec(Path(run.model)).config
+    config, threads = read_model_spec(Path(run.model)).config, torch.get_num_threads()
     _set_threads(run)
-    return inference_model.fastest_precision(config, torch.device(device))
+    try:
+        return inference_model.fastest_precision(config, torch.device(device))
+    finally:
+        torch.set_num_threads(threads)
 
 
 def _set_threads(run: Any) -> None:

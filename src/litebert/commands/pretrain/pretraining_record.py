@@ -5,7 +5,19 @@ from typing import Any
 
 from litebert.commands.run_directory import RunDirectory
 from litebert.files import PRETRAINING_SETTINGS, read_json_object
+from litebert.model.io.model_spec import ModelSpec
 from litebert.settings import read_yaml
+
+
+def recorded_sampling(model: Path, spec: ModelSpec) -> dict[str, Any]:
+    """How examples of a model are drawn: as in its pretraining, or, without a record, by default.
+
+    A model without a sentence-pair head gets no pairs.
+    """
+    record, positions = pretraining_record(model), spec.config.max_position_embeddings
+    by_default = {"max_length": min(128, positions), "pairing": spec.pairing or "sop"}
+    sampling = dict(record["sampling"]) if record else by_default
+    return sampling if spec.model == "ForPretraining" else {**sampling, "pairing": "none"}
 
 
 def pretraining_record(model: Path) -> dict[str, Any] | None:
