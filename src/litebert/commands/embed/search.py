@@ -149,7 +149,7 @@ def _index(path: Path, vectors: np.ndarray, *, fingerprint: str | None) -> Appro
 
     A file beside it has the fingerprint of the vectors' file, if that has one, so that large files are not read. Other
     vectors are compared with those of the index, because another device or number of threads rounds them differently;
-    where they are the same, the fingerprint becomes theirs.
+    where they agree, the fingerprint becomes that of these vectors.
     """
     description = path.with_name(f"{path.name}.json")
     if path.exists():
