@@ -162,6 +162,12 @@ def transformers_incompatibility(spec: ModelSpec) -> str | None:
     return None
 
 
+def auto_class(model: ModelName) -> str:
+    """The `Auto` class of transformers that loads a model, some with remote code."""
+    name = HF_CLASSES.get(model, HF_CLASSES["ForQuestionAnswering"])
+    return name.replace("AlbertFor", "AutoModelFor").replace("AlbertModel", "AutoModel")
+
+
 def to_json(spec: ModelSpec) -> dict[str, Any]:
     """Content of `config.json`: the keys of transformers, or of its remote code where it has no such model."""
     remote = transformers_incompatibility(spec) is not None
@@ -271,10 +277,9 @@ def _auto_map(model: ModelName) -> dict[str, str]:
     """The classes of the remote code that the `Auto` classes of transformers load from the directory of a `model`."""
     auto_map = {"AutoConfig": "configuration_litebert.LitebertConfig"}
     for name in HF_CLASSES:
-        auto_class = HF_CLASSES[name].replace("AlbertFor", "AutoModelFor").replace("AlbertModel", "AutoModel")
-        auto_map[auto_class] = f"modeling_litebert.{REMOTE_CODE_CLASSES[name]}"
+        auto_map[auto_class(name)] = f"modeling_litebert.{REMOTE_CODE_CLASSES[name]}"
     if model == "ForQuestionAnsweringWithNoAnswer":
-        auto_map["AutoModelForQuestionAnswering"] = f"no_answer_litebert.{REMOTE_CODE_CLASSES[model]}"
+        auto_map[auto_class(model)] = f"no_answer_litebert.{REMOTE_CODE_CLASSES[model]}"
     return auto_map
 
 
