@@ -155,7 +155,8 @@ class Predictor(PredictionMethods):
             sentences: N texts, each with at most as many tokens as the model reads.
             scoring: `pseudo_log_likelihood`, each token from all others, one forward pass for each; or `causal`, each
                 token from those before it, one pass for the sentence, which only models pretrained with
-                `sampling.causal_fraction` can do, such as those of the recipe `night`.
+                `sampling.causal_fraction` can do, such as those of the recipe `night`. Where a model can do both,
+                prefer `causal`: of the pairs of BLiMP `encoders/night` orders 66.3 % correctly with it, 61.2 % without.
             masking: with `pseudo_log_likelihood`, which tokens of the own word are masked besides the predicted one:
                 none (`token`, the default), those to the right (`word_left_to_right`) or all (`whole_word`).
             temperature: divides the logits; below 1 the distributions are sharper.
