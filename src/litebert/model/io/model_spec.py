@@ -139,7 +139,7 @@ def validate_target(to: TargetFormat, as_model: ModelName | None, dtype: SavedDt
 
 def validate_as_model(as_model: str | None) -> None:
     """Raise ConfigError for a name of no model, such as that of a class of transformers; None is the saved model."""
-    if as_model not in (None, *get_args(ModelName)):
+    if as_model is not None and as_model not in get_args(ModelName):
         raise ConfigError(f"as_model: unknown {as_model!r}; {suggestion(as_model, get_args(ModelName))}")
 
 
