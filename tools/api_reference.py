@@ -19,7 +19,7 @@ OTHERS = {
         "litebert.api.training_runs": ("Files", "Metric"),
         "litebert.api.model_use": ("Model",),
         "litebert.tasks.readers.columns": ("Columns",),
-        "litebert.inference.prediction_methods": ("Text", "Options"),
+        "litebert.inference.method_inputs": ("Text", "Options"),
         "litebert.hub_download": ("HubOptions",),
     },
     "Results": {

@@ -1,5 +1,7 @@
 """The model card: front matter for the hub, tables for people."""
 
+from typing import get_args
+
 import pytest
 from huggingface_hub import ModelCard
 
@@ -7,6 +9,7 @@ from litebert import __version__
 from litebert.commands.compute import CardSettings
 from litebert.commands.model_card import model_card
 from litebert.model.config import ModelConfig
+from litebert.model.io.model_spec import ModelName, auto_class
 from litebert.model.models import ForMaskedLM
 
 SIZES = {"vocab_size": 30, "embedding_size": 8, "hidden_size": 16, "num_attention_heads": 2, "intermediate_size": 32}
@@ -52,3 +55,15 @@ def test_model_card_says_how_transformers_loads_the_model(sharing, remote_code):
     text = card(sharing=sharing)
     assert "transformers loads" in text
     assert ("trust_remote_code=True" in text) == remote_code
+
+
+def test_model_card_shows_that_the_tokenizer_needs_remote_code_too():
+    lines = card(sharing="attention").splitlines()
+    assert 'model = AutoModelForMaskedLM.from_pretrained(".", trust_remote_code=True)' in lines
+    assert 'tokenizer = AutoTokenizer.from_pretrained(".", trust_remote_code=True)' in lines
+
+
+@pytest.mark.parametrize("model", get_args(ModelName))
+def test_auto_class_is_one_of_transformers(model):
+    transformers = pytest.importorskip("transformers")
+    assert hasattr(transformers, auto_class(model))

@@ -41,6 +41,24 @@ def test_convert_writes_the_given_tokenizer_or_none(model, tiny_tokenizer, tmp_p
         Tokenizer.load(tmp_path / "without")
 
 
+def test_convert_warns_of_a_target_without_a_tokenizer(model, tiny_tokenizer, tmp_path, caplog):
+    save_model(model, tmp_path / "m")
+    convert(str(tmp_path / "m"), tmp_path / "without", to="litebert")
+    (warning,) = [each.getMessage() for each in caplog.records if each.levelname == "WARNING"]
+    assert f"so {tmp_path / 'without'} gets no tokenizer; give --tokenizer" in warning
+    caplog.clear()
+    tiny_tokenizer.save(tmp_path / "tokenizer")
+    convert(str(tmp_path / "m"), tmp_path / "with", to="litebert", tokenizer=tmp_path / "tokenizer")
+    assert not [each for each in caplog.records if each.levelname == "WARNING"]
+
+
+def test_a_directory_saved_by_transformers_5_is_read_after_convert(model, tiny_tokenizer, tmp_path):
+    save_model(model, tmp_path / "m", extra_files={"tokenizer.json": tiny_tokenizer.files()["tokenizer.json"]})
+    tiny_tokenizer.save(tmp_path / "original")
+    convert(str(tmp_path / "m"), tmp_path / "t", to="litebert", tokenizer=tmp_path / "original")
+    assert Tokenizer.load(tmp_path / "t").fingerprint == tiny_tokenizer.fingerprint
+
+
 def test_convert_takes_the_model_of_a_run_directory(model, tiny_tokenizer, tmp_path):
     save_model(model, tmp_path / "run" / "model", extra_files=tiny_tokenizer.files())
     convert(str(tmp_path / "run"), tmp_path / "t", to="transformers")

@@ -250,3 +250,33 @@ def test_vocabulary_of_another_model_is_refused(exported, tmp_path):
     update_metadata(path, {"text_settings": {"lowercase": True}})
     with pytest.raises(CheckpointError, match="the metadata are damaged"):
         Predictor.load(copy)
+
+
+@pytest.mark.parametrize(
+    ("name", "method", "inputs"),
+    [
+        ("classifier", "classify", ["the film", "music"]),
+        ("classifier", "probabilities", ["the film", "music"]),
+        ("masked", "fill_masks", ["the [MASK]", "[MASK]"]),
+        ("embedder", "embed", ["the film", "music"]),
+        ("pretraining", "order_batch", [("the film", "was good"), ("music", "was bad")]),
+    ],
+)
+def test_method_of_an_exported_model_accepts_a_generator(exported, name, method, inputs):
+    call = getattr(Predictor.load(exported / name), method)
+    found, expected = call(each for each in inputs), call(inputs)
+    assert len(found) == 2
+    assert np.array_equal(found, expected)
+
+
+def test_fill_masks_of_an_exported_model_refuses_one_text(exported):
+    with pytest.raises(ConfigError, match="expected a list of texts, found one text; put it into a list"):
+        Predictor.load(exported / "masked").fill_masks("the [MASK]")
+
+
+def test_probabilities_of_an_exported_model_are_those_of_its_results(exported):
+    predictor = Predictor.load(exported / "several")
+    found = predictor.probabilities(["the film", "music"])
+    expected = [list(each.probabilities.values()) for each in predictor.classify_multi_label(["the film", "music"])]
+    assert found.dtype == np.float32
+    assert found == pytest.approx(np.array(expected, np.float32), abs=0)

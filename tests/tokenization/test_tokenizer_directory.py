@@ -100,6 +100,16 @@ def test_tokenizer_directory_without_a_vocabulary_is_refused(tmp_path):
         Tokenizer.load(tmp_path)
 
 
+def test_tokenizer_directory_saved_by_transformers_5_is_refused_with_what_to_do(directory):
+    for name in ("spiece.model", MANIFEST):
+        (directory / name).unlink()
+    message = (
+        r"has tokenizer\.json, but litebert reads spiece\.model or vocab\.txt, .*; copy it from the original model"
+    )
+    with pytest.raises(DataError, match=f"{message}, or `litebert convert {directory} OUT --to litebert --tokenizer"):
+        Tokenizer.load(directory)
+
+
 def test_tokenizer_path_that_does_not_exist_is_refused(tmp_path):
     with pytest.raises(DataError, match="no such file or directory"):
         Tokenizer.load(tmp_path / "nothing")

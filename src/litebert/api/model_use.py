@@ -1,6 +1,6 @@
 """Use of trained models from Python: scores, predictions and embeddings."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,8 +15,8 @@ from litebert.commands.evaluate.evaluate_labelled import labelled_data
 from litebert.errors import ConfigError
 from litebert.inference.embeddings.embedding_settings import EmbeddingSettings
 from litebert.inference.inference_model import usable_device
+from litebert.inference.method_inputs import validate_texts
 from litebert.inference.pipeline import EvaluationSet, Pipeline, warn_truncated
-from litebert.inference.prediction_methods import validate_texts
 from litebert.inference.predictor import Predictor
 from litebert.model.io.hub import model_directory
 from litebert.settings import InferencePrecision, validate_not_given
@@ -92,7 +92,7 @@ def predict(model: Model, data: Data, *, device: str | torch.device | None = Non
 
 def embed(
     model: Model,
-    texts: Sequence[str],
+    texts: Iterable[str],
     *,
     precision: InferencePrecision | None = None,
     device: str | torch.device | None = None,
@@ -111,7 +111,7 @@ def embed(
     if not isinstance(model, Predictor):
         precision = precision or "fp32"
     embedder = _predictor(model, precision=precision, device=device).embedder(EmbeddingSettings(**settings))
-    vectors, counts = embedder.vectors_and_counts(list(validate_texts(texts)))
+    vectors, counts = embedder.vectors_and_counts(validate_texts(texts))
     embedder.warn("texts", counts, texts=len(vectors))
     return vectors
 

@@ -1,7 +1,7 @@
 """Model cards: the README of a model directory, with the front matter of the Hugging Face hub."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from huggingface_hub import ModelCardData
 from torch import nn
@@ -9,8 +9,17 @@ from torch import nn
 from litebert import __version__
 from litebert.commands.compute import CardSettings
 from litebert.model.io.model_directory import spec_of
-from litebert.model.io.model_spec import transformers_incompatibility
+from litebert.model.io.model_spec import auto_class, transformers_incompatibility
 from litebert.tasks.metrics.text_table import markdown_table
+
+_REMOTE_CODE_USE: Final = """\
+```python
+from transformers import {auto_class}, AutoTokenizer
+
+model = {auto_class}.from_pretrained(".", trust_remote_code=True)
+tokenizer = AutoTokenizer.from_pretrained(".", trust_remote_code=True)
+```"""
+"""The tokenizer too: `AutoTokenizer` reads the type of the model from `config.json`."""
 
 
 def model_card(
@@ -61,7 +70,8 @@ def _transformers_note(model: nn.Module) -> str:
     reason = transformers_incompatibility(spec)
     if reason is None:
         return "transformers loads the model directory too (`AutoModel.from_pretrained`)."
-    return f"transformers loads the model directory with `trust_remote_code=True`: {reason}."
+    code = _REMOTE_CODE_USE.format(auto_class=auto_class(spec.model))
+    return f"transformers loads model and tokenizer with `trust_remote_code=True`: {reason}.\n\n{code}"
 
 
 def _table(header: str, rows: Mapping[str, Any]) -> str:

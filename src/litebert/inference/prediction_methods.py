@@ -1,26 +1,21 @@
 """The methods of both `Predictor`s, of torch and of `litebert.runtime`. Importing it loads no torch."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
 
 import numpy as np
 
 from litebert.errors import ConfigError
-from litebert.tasks.labelled_data import Example
+from litebert.inference.method_inputs import EXAMPLES, Options, Text, validate_positive
 from litebert.tasks.masked_text import DEFAULT_TOP_K
-from litebert.tasks.questions import Question
 from litebert.tasks.results import Candidate, Choice, Classification, FilledMasks, MultiLabelPrediction, TokenPrediction
 from litebert.tasks.types.extractive_qa.span_scores import Answer
 from litebert.tasks.types.multiple_choice.choice_examples import MAX_ANSWER_LENGTH as MAX_ANSWER_LENGTH
-from litebert.tasks.types.multiple_choice.choice_examples import ChoiceExample, fill_blank
-from litebert.tasks.types.pronoun_resolution.pronoun_examples import pronoun_examples
-from litebert.tasks.types.token_classification.token_examples import TokenExample
+from litebert.tasks.types.multiple_choice.choice_examples import fill_blank
 
-Text = str | tuple[str, str]
-"""A text, or a text and its pair."""
-Options = tuple[str, str | None, Sequence[str]]
-"""A text, an optional question about it, and the options."""
+METHODS_WITH_PROBABILITIES: Final = {"classification": "classify", "multi_label": "classify_multi_label"}
+"""Task type → the method whose results have a probability of every label."""
 
 
 def choice_texts(text: str, question: str | None, options: Sequence[str]) -> list[tuple[str, str]]:
@@ -31,20 +26,32 @@ def choice_texts(text: str, question: str | None, options: Sequence[str]) -> lis
 class PredictionMethods(ABC):
     """Python values in, results out; `results` and the abstract methods run the model."""
 
+    task: str
+    """Name of the task type, or `fill_mask` or `embedding`."""
+
+    @property
+    @abstractmethod
+    def labels(self) -> tuple[str, ...]:
+        """Label names in the order of the model; empty for task types without."""
+
+    @abstractmethod
+    def _wrong_method(self, method: str) -> ConfigError:
+        """The error of a method that is not that of the model's task; it names the one to call."""
+
     @abstractmethod
     def results(self, method: str, examples: Sequence[Any]) -> list[Any]:
         """The results for examples of the task type; ConfigError unless `method` is that of the model's task."""
 
     @abstractmethod
-    def fill_masks(self, texts: Sequence[str], *, top_k: int = DEFAULT_TOP_K) -> list[FilledMasks]:
+    def fill_masks(self, texts: Iterable[str], *, top_k: int = DEFAULT_TOP_K) -> list[FilledMasks]:
         """The `top_k` best candidates for each `[MASK]` of each text; DataError for a text without one or too long."""
 
     @abstractmethod
-    def embed(self, texts: Sequence[str]) -> np.ndarray:
+    def embed(self, texts: Iterable[str]) -> np.ndarray:
         """Float32 [N, H]: the vector of each text, of length 1."""
 
     @abstractmethod
-    def order_batch(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+    def order_batch(self, pairs: Iterable[tuple[str, str]]) -> list[float]:
         """`order` of each (first, second), faster than one by one."""
 
     def fill_mask(self, text: str, *, top_k: int = DEFAULT_TOP_K) -> list[list[Candidate]]:
@@ -53,56 +60,50 @@ class PredictionMethods(ABC):
         (filled,) = self.fill_masks([text], top_k=top_k)
         return [list(candidates) for candidates in filled.masks]
 
-    def classify(self, texts: Sequence[Text]) -> list[Classification]:
+    def classify(self, texts: Iterable[Text]) -> list[Classification]:
         """The label of each text or pair of texts, with the probabilities of all labels."""
-        return self.results("classify", _examples(texts))
+        return self._examples_results("classify", texts)
 
-    def classify_multi_label(self, texts: Sequence[Text]) -> list[MultiLabelPrediction]:
+    def classify_multi_label(self, texts: Iterable[Text]) -> list[MultiLabelPrediction]:
         """The labels of each text or pair of texts, which may have several or none."""
-        return self.results("classify_multi_label", _examples(texts))
+        return self._examples_results("classify_multi_label", texts)
 
-    def regress(self, texts: Sequence[Text]) -> list[float]:
+    def probabilities(self, texts: Iterable[Text]) -> np.ndarray:
+        """Float32 [N, C]: the probability of each label for each text or pair, in the order of `labels`.
+
+        Of models for classification, where each row sums to 1, and for multi-label classification, where it does not.
+        """
+        if self.task not in METHODS_WITH_PROBABILITIES:
+            raise self._wrong_method("probabilities")
+        results = self._examples_results(METHODS_WITH_PROBABILITIES[self.task], texts)
+        rows = [list(each.probabilities.values()) for each in results]
+        return np.array(rows, np.float32).reshape(len(rows), len(self.labels))
+
+    def regress(self, texts: Iterable[Text]) -> list[float]:
         """The score of each text or pair of texts."""
-        return [each.value for each in self.results("regress", _examples(texts))]
+        return [each.value for each in self._examples_results("regress", texts)]
 
-    def multiple_choice(self, questions: Sequence[Options]) -> list[Choice]:
+    def multiple_choice(self, questions: Iterable[Options]) -> list[Choice]:
         """The best option of each question; all have equally many."""
-        examples = [
-            ChoiceExample(text=text, question=question, options=tuple(options)) for text, question, options in questions
-        ]
-        if not all(each.options for each in examples):
-            raise ConfigError("questions: one of them has no options; remove it")
-        if len({len(each.options) for each in examples}) > 1:
-            raise ConfigError("questions: they have different numbers of options; predict them separately")
-        return self.results("multiple_choice", examples)
+        return self._examples_results("multiple_choice", questions)
 
-    def classify_tokens(self, sentences: Sequence[Sequence[str]]) -> list[TokenPrediction]:
+    def classify_tokens(self, sentences: Iterable[Iterable[str]]) -> list[TokenPrediction]:
         """The label of each word of each sentence, which is a list of words."""
-        if any(isinstance(words, str) for words in sentences):
-            raise ConfigError("sentences: expected lists of words, found a text; split it into words")
-        if not all(sentences):
-            raise ConfigError("sentences: one of them has no words; remove it")
-        if not all(isinstance(word, str) for words in sentences for word in words):
-            raise ConfigError("sentences: expected lists of words, found something else in a list")
-        return self.results("classify_tokens", [TokenExample(words=tuple(words)) for words in sentences])
+        return self._examples_results("classify_tokens", sentences)
 
-    def resolve_pronouns(self, pairs: Sequence[tuple[str, str]]) -> list[Classification]:
+    def resolve_pronouns(self, pairs: Iterable[tuple[str, str]]) -> list[Classification]:
         """For each text and its repetition with a phrase instead of the pronoun: 1 if the pronoun means the phrase."""
-        return self.results("resolve_pronouns", pronoun_examples(_examples(pairs)))
+        return self._examples_results("resolve_pronouns", pairs)
 
     def answer(self, question: str, context: str) -> Answer:
         """The span of `context` that answers `question`; empty if the model predicts that there is none."""
         return self.answer_batch([(question, context)])[0]
 
-    def answer_batch(self, questions: Sequence[tuple[str, str]]) -> list[Answer]:
+    def answer_batch(self, questions: Iterable[tuple[str, str]]) -> list[Answer]:
         """The answer to each (question, context), faster than one by one."""
-        examples = [
-            Question(id=str(index), text=text, context=context)
-            for index, (text, context) in enumerate(validate_pairs(questions))
-        ]
-        return self.results("answer", examples)
+        return self._examples_results("answer", questions)
 
-    def similarity(self, first: Sequence[str], second: Sequence[str]) -> np.ndarray:
+    def similarity(self, first: Iterable[str], second: Iterable[str]) -> np.ndarray:
         """Float32 [N, M]: the cosine of the vectors of each text of `first` and each of `second`."""
         return self.embed(first) @ self.embed(second).T
 
@@ -110,34 +111,8 @@ class PredictionMethods(ABC):
         """The probability that the segment `first` comes before `second`, from a model pretrained with SOP."""
         return self.order_batch([(first, second)])[0]
 
-
-def validate_positive(name: str, value: int | None) -> None:
-    """Raise ConfigError for an argument below 1; None is none."""
-    if value is not None and value < 1:
-        raise ConfigError(f"{name}: {value}, expected 1 or more")
-
-
-def validate_texts(texts: Sequence[Any], *, name: str = "texts") -> Sequence[Any]:
-    """`texts`, of the argument `name`; ConfigError for a single text."""
-    if isinstance(texts, str):
-        raise ConfigError(f"{name}: expected a list of texts, found one text; put it into a list")
-    return texts
-
-
-def validate_single_texts(texts: Sequence[Any], *, name: str = "texts") -> Sequence[str]:
-    """`texts`, of the argument `name`; ConfigError unless each is a text, not a pair."""
-    for number, text in enumerate(validate_texts(texts, name=name)):
-        if not isinstance(text, str):
-            raise ConfigError(f"{name}[{number}]: expected a text, found {text!r:.80}")
-    return texts
-
-
-def validate_pairs(pairs: Sequence[Any]) -> Sequence[tuple[str, str]]:
-    """`pairs`; ConfigError unless each is two texts."""
-    for number, pair in enumerate(validate_texts(pairs)):
-        if not isinstance(pair, tuple | list) or len(pair) != 2 or not all(isinstance(part, str) for part in pair):
-            raise ConfigError(f"pairs[{number}]: expected two texts, found {pair!r:.80}")
-    return pairs
+    def _examples_results(self, method: str, inputs: Iterable[Any]) -> list[Any]:
+        return self.results(method, EXAMPLES[method](inputs))
 
 
 def validate_order_head(pairing: str | None) -> None:
@@ -157,12 +132,3 @@ def unit_length(vectors: np.ndarray) -> np.ndarray:
     """Float32 [N, D]: each row divided by its Euclidean norm; zeros stay zeros."""
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
     return vectors / np.maximum(norms, np.finfo(np.float32).tiny)
-
-
-def _examples(texts: Sequence[Text]) -> list[Example]:
-    for number, text in enumerate(validate_texts(texts)):
-        parts = (text,) if isinstance(text, str) else text
-        if not isinstance(parts, tuple | list) or len(parts) > 2 or not all(isinstance(part, str) for part in parts):
-            raise ConfigError(f"texts[{number}]: expected a text or a pair of texts, found {text!r:.80}")
-    pairs = [(text, None) if isinstance(text, str) else text for text in texts]
-    return [Example(text=text, text_pair=pair) for text, pair in pairs]

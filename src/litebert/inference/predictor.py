@@ -2,7 +2,7 @@
 
 import logging
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, Self, get_args
@@ -10,7 +10,7 @@ from typing import Any, Final, Self, get_args
 import numpy as np
 import torch
 
-from litebert.errors import ConfigError, DataError
+from litebert.errors import ConfigError
 from litebert.files import PRETRAINING_SETTINGS, read_json_object
 from litebert.hub_download import HubOptions
 from litebert.inference.embeddings.embedder import Embedder
@@ -18,24 +18,24 @@ from litebert.inference.embeddings.embedding_settings import DEFAULT_EMBEDDING, 
 from litebert.inference.embeddings.exact_search import Hit, exact_search
 from litebert.inference.fill_mask import MASKED_LANGUAGE_MODELS, FillMask
 from litebert.inference.inference_model import resolve_precision, usable_device
-from litebert.inference.pipeline import Pipeline, model_outputs
-from litebert.inference.prediction_methods import (
-    PredictionMethods,
-    validate_order_head,
+from litebert.inference.method_inputs import (
+    method_examples,
     validate_pairs,
     validate_positive,
     validate_single_texts,
+    validate_texts,
 )
+from litebert.inference.pipeline import Pipeline
+from litebert.inference.prediction_methods import PredictionMethods, validate_order_head
 from litebert.inference.sentence_likelihood import log_likelihoods, validate_causal_steps
+from litebert.inference.sentence_order import order_probabilities
 from litebert.inference.word_masking import Masking, Scoring
 from litebert.model.config import Pooling
 from litebert.model.io.hub import HUB, model_directory
 from litebert.model.io.model_directory import load_model
 from litebert.model.io.model_spec import read_model_spec
-from litebert.model.model_inputs import ModelInputs
 from litebert.model.models import ForMaskedLM, ForPretraining
 from litebert.settings import InferencePrecision, validate_not_given
-from litebert.tasks.encoded import Encoded, build_feature
 from litebert.tasks.masked_text import DEFAULT_TOP_K
 from litebert.tasks.readers.columns import SavedTask
 from litebert.tasks.results import (
@@ -110,13 +110,13 @@ class Predictor(PredictionMethods):
         """`Predictor(model, **options)`, for those who look for `load`, as `load_model` and `Tokenizer` have it."""
         return cls(model, **options)
 
-    def __call__(self, inputs: Sequence[Any]) -> Any:
+    def __call__(self, inputs: Iterable[Any]) -> Any:
         """What the method of the task returns for `inputs`: `classify(texts)`, `answer_batch(questions)`, …
 
         A masked language model fills in the masks of each text; an embedding model returns vectors.
         """
         if isinstance(self.backend, FillMask):
-            return [self.fill_mask(text) for text in inputs]
+            return [self.fill_mask(text) for text in validate_single_texts(inputs)]
         if isinstance(self.backend, Embedder):
             return self.embed(inputs)
         method = self.backend.task_type.card.method
@@ -132,15 +132,15 @@ class Predictor(PredictionMethods):
         """Label names in the order of the model; empty for task types without."""
         return self.backend.labels if isinstance(self.backend, Pipeline) else ()
 
-    def fill_masks(self, texts: Sequence[str], *, top_k: int = DEFAULT_TOP_K) -> list[FilledMasks]:
+    def fill_masks(self, texts: Iterable[str], *, top_k: int = DEFAULT_TOP_K) -> list[FilledMasks]:
         """The `top_k` best candidates for each `[MASK]` of each text; DataError for a text without one or too long."""
         if not isinstance(self.backend, FillMask):
             raise self._wrong_method("fill_mask")
-        return self.backend.results(texts, top_k=top_k)
+        return self.backend.results(validate_single_texts(texts), top_k=top_k)
 
     def log_likelihoods(
         self,
-        sentences: Sequence[str],
+        sentences: Iterable[str],
         *,
         scoring: Scoring = "pseudo_log_likelihood",
         masking: Masking | None = None,
@@ -155,7 +155,8 @@ class Predictor(PredictionMethods):
             sentences: N texts, each with at most as many tokens as the model reads.
             scoring: `pseudo_log_likelihood`, each token from all others, one forward pass for each; or `causal`, each
                 token from those before it, one pass for the sentence, which only models pretrained with
-                `sampling.causal_fraction` can do, such as those of the recipe `night`.
+                `sampling.causal_fraction` can do, such as those of the recipe `night`. Where a model can do both,
+                prefer `causal`: of the pairs of BLiMP `encoders/night` orders 66.3 % correctly with it, 61.2 % without.
             masking: with `pseudo_log_likelihood`, which tokens of the own word are masked besides the predicted one:
                 none (`token`, the default), those to the right (`word_left_to_right`) or all (`whole_word`).
             temperature: divides the logits; below 1 the distributions are sharper.
@@ -188,7 +189,7 @@ class Predictor(PredictionMethods):
 
     def embed(
         self,
-        texts: Sequence[str],
+        texts: Iterable[str],
         *,
         pooling: Pooling | None = None,
         normalize: bool = True,
@@ -215,7 +216,7 @@ class Predictor(PredictionMethods):
 
     def search(
         self,
-        queries: Sequence[str],
+        queries: Iterable[str],
         vectors: np.ndarray,
         *,
         top_k: int = 10,
@@ -233,7 +234,7 @@ class Predictor(PredictionMethods):
         embedded = self.embedder(embedding).embed(validate_single_texts(queries, name="queries"))
         return exact_search(embedded, vectors, top_k=top_k)
 
-    def order_batch(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+    def order_batch(self, pairs: Iterable[tuple[str, str]]) -> list[float]:
         """`order` of each (first, second), faster than one by one."""
         model = self.backend.model
         if not isinstance(model, ForPretraining):
@@ -242,15 +243,19 @@ class Predictor(PredictionMethods):
                 "`pretrain` with sampling.pairing=sop"
             )
         validate_order_head(model.pairing)
-        validate_pairs(pairs)
-        precision = self.backend.precision
-        return order_probabilities(model, self.backend.tokenizer, pairs, precision=precision).tolist()
+        listed, precision = validate_pairs(pairs), self.backend.precision
+        return order_probabilities(model, self.backend.tokenizer, listed, precision=precision).tolist()
 
-    def predict(self, examples: Sequence[Any]) -> list[Result]:
-        """The results for examples of the task type, such as a task type of your own; texts for `fill_mask`."""
+    def predict(self, inputs: Iterable[Any]) -> list[Result]:
+        """The results for the inputs of the task's method, such as texts, or for examples of its task type.
+
+        They are of one kind for all task types: a regression gives a `Regression` where `regress` gives a number.
+        """
         if isinstance(self.backend, Embedder):
             raise self._wrong_method("predict")
-        return list(self.backend.results(examples))
+        if isinstance(self.backend, FillMask):
+            return list(self.backend.results(validate_single_texts(inputs)))
+        return self.backend.results(method_examples(self.backend.task_type.card.method, validate_texts(inputs)))
 
     def results(self, method: str, examples: Sequence[Any]) -> list[Any]:
         """The results for examples of the task type; ConfigError unless `method` is that of the model's task."""
@@ -303,36 +308,3 @@ def _task(backend: Pipeline | FillMask | Embedder) -> str:
     if isinstance(backend, Pipeline):
         return backend.task_type.name
     return EMBEDDING if isinstance(backend, Embedder) else FILL_MASK
-
-
-def order_probabilities(
-    model: ForPretraining,
-    tokenizer: Tokenizer,
-    pairs: Sequence[tuple[str, str]],
-    *,
-    precision: InferencePrecision = "fp32",
-) -> np.ndarray:
-    """Float32 [N]: for each pair of segments, the probability that the first one comes before the second one.
-
-    Raises DataError for a segment without a token.
-
-    Source: class 0 of `get_sentence_order_output` in run_pretraining.py of google-research/albert.
-    """
-    encoded = _encode(model, tokenizer, pairs)
-    return np.array(model_outputs(model, encoded, _probabilities, precision=precision), np.float32)
-
-
-def _encode(model: ForPretraining, tokenizer: Tokenizer, pairs: Sequence[tuple[str, str]]) -> Encoded:
-    features = []
-    for number, pair in enumerate(pairs, start=1):
-        first, second = tokenizer.encode_batch(pair)
-        if not first or not second:
-            raise DataError(f"pair {number}: a segment has no tokens; give two texts")
-        features.append(build_feature(first, second, tokenizer, max_length=model.config.max_position_embeddings))
-    return Encoded(features, [None] * len(features), tokenizer.pad_id)
-
-
-def _probabilities(model: torch.nn.Module, inputs: ModelInputs) -> Sequence[float]:
-    assert isinstance(model, ForPretraining)
-    pooled = model.encoder.pooled(inputs.input_ids, inputs.attention_mask, inputs.token_type_ids)
-    return model.sentence_pair(pooled).float().softmax(-1)[:, 0].tolist()

@@ -1,6 +1,7 @@
 """Converts a checkpoint to another format and reports what became of every tensor."""
 
 import json
+import logging
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,6 +37,8 @@ from litebert.model.io.model_spec import (
 from litebert.model.io.tensor_names import Format, TargetFormat, tensor_names
 from litebert.model.remapping.remap_weights import remap_weights
 from litebert.tokenization.tokenizer import Tokenizer
+
+logger = logging.getLogger(__name__)
 
 MODULES = "modules.json"
 _OF_THE_HEAD = (TASK, INPUT_SETTINGS, QUESTION_SETTINGS, PRETRAINING_SETTINGS)
@@ -146,6 +149,12 @@ def convert(
         files |= _kept_files(place, loaded.spec, spec, card=tokenizer is None)
     if known_tokenizer:
         files |= known_tokenizer.files(max_length=_longest_input(files, spec))
+    else:
+        logger.warning(
+            "%s: has no spiece.model or vocab.txt, so %s gets no tokenizer; give --tokenizer, the directory or the "
+            "vocabulary file of the original model",
+            *(place, target),
+        )
     on_disk = _write(target, model, spec, to=to, extra_files=files, dtype=dtype)
     rows = {row.litebert: getattr(row, on_disk) or row.litebert for row in tensor_names(spec.config)}
     names = {name: rows[name] for name in model.state_dict()}

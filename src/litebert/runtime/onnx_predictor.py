@@ -1,6 +1,6 @@
 """`Predictor` of an exported model, with the methods and the answers of `litebert.Predictor`."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,14 +10,8 @@ import numpy as np
 
 from litebert.errors import CheckpointError, ConfigError, DataError
 from litebert.files import MANIFEST, verify_manifest
-from litebert.inference.prediction_methods import (
-    PredictionMethods,
-    unit_length,
-    validate_order_head,
-    validate_pairs,
-    validate_positive,
-    validate_single_texts,
-)
+from litebert.inference.method_inputs import validate_pairs, validate_positive, validate_single_texts
+from litebert.inference.prediction_methods import PredictionMethods, unit_length, validate_order_head
 from litebert.runtime.export_metadata import GRAPH_FILES, ExportMetadata
 from litebert.runtime.onnx_model import OnnxModel
 from litebert.runtime.onnx_tasks import ONNX_TASKS
@@ -106,15 +100,15 @@ class Predictor(PredictionMethods):
         pairs = zip(predictions, examples, strict=True)
         return [task.decode(prediction, example, self.labels, settings) for prediction, example in pairs]
 
-    def fill_masks(self, texts: Sequence[str], *, top_k: int = DEFAULT_TOP_K) -> list[FilledMasks]:
+    def fill_masks(self, texts: Iterable[str], *, top_k: int = DEFAULT_TOP_K) -> list[FilledMasks]:
         """The `top_k` best candidates for each `[MASK]` of each text; DataError for a text without one or too long."""
         if self.task != "fill_mask":
             raise self._wrong_method("fill_mask")
-        return [self._fill(text, top_k) for text in texts]
+        return [self._fill(text, top_k) for text in validate_single_texts(texts)]
 
     def embed(
         self,
-        texts: Sequence[str],
+        texts: Iterable[str],
         *,
         pooling: str | None = None,
         normalize: bool = True,
@@ -150,18 +144,18 @@ class Predictor(PredictionMethods):
         vectors = np.array(pooled, np.float32).reshape(len(pooled), width)[:, :dimensions]
         return unit_length(vectors) if normalize else vectors
 
-    def order_batch(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+    def order_batch(self, pairs: Iterable[tuple[str, str]]) -> list[float]:
         """`order` of each (first, second), faster than one by one."""
         if self.metadata.model != "ForPretraining":
             raise ConfigError(
                 f"Predictor.order: a {self.metadata.model} has no sentence-pair head; export a model from `pretrain`"
             )
         validate_order_head(self.metadata.pairing)
-        validate_pairs(pairs)
-        for number, pair in enumerate(pairs, start=1):
+        listed = validate_pairs(pairs)
+        for number, pair in enumerate(listed, start=1):
             if not all(map(self.tokenizer.encode, pair)):
                 raise DataError(f"pair {number}: a segment has no tokens; give two texts")
-        encoded = self._encoded(pairs, max_length=self.metadata.max_length)
+        encoded = self._encoded(listed, max_length=self.metadata.max_length)
         logits = self._outputs(encoded, ("sentence_pair_logits",), lambda outputs, batch: list(outputs[0]))
         return [float(softmax(each)[0]) for each in logits]
 

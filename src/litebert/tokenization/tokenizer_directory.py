@@ -59,9 +59,13 @@ def _vocabulary_file(directory: Path) -> Path:
     for candidate in [*named, *(models if len(models) == 1 else [])]:
         if candidate.is_file():
             return candidate
-    raise DataError(
-        f"{directory}: no tokenizer here: expected {' or '.join(path.name for path in named)}; give another directory"
-    )
+    expected = " or ".join(path.name for path in named)
+    if (directory / TOKENIZER_FILE).is_file():  # all that `save_pretrained` of transformers 5 writes
+        raise DataError(
+            f"{directory}: has {TOKENIZER_FILE}, but litebert reads {expected}, which transformers 5 does not save; "
+            f"copy it from the original model, or `litebert convert {directory} OUT --to litebert --tokenizer ORIGINAL`"
+        )
+    raise DataError(f"{directory}: no tokenizer here: expected {expected}; give another directory")
 
 
 def _build(path: Path, settings: TextSettings) -> SubwordModel:

@@ -14,6 +14,7 @@ from litebert.model.config import ModelConfig, Sharing
 from litebert.model.io.model_directory import MODELS, REMOTE_CODE, build, load_model, save_model
 from litebert.model.io.model_spec import LABELLED, ModelSpec, SavedDtype, read_model_spec, transformers_incompatibility
 from litebert.model.io.weight_files import SAFETENSORS, read_safetensors, write_tensors
+from support.models.shape_checks import stop_checks
 from support.models.tolerances import within
 
 TINY = ModelConfig(
@@ -147,6 +148,21 @@ def test_save_model_refuses_other_modules(tmp_path):
 def test_save_model_needs_one_label_per_class(tmp_path):
     with pytest.raises(ConfigError, match="2 names for a ForSequenceClassification with 3 classes"):
         save_model(fresh_model("ForSequenceClassification"), tmp_path / "m", labels=("a", "b"))
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("AutoModelForSequenceClassification", "did you mean 'ForSequenceClassification'"),
+        ("AlbertForMaskedLM", "did you mean 'ForMaskedLM'"),
+        ("Encoder", "expected one of ForPretraining, ForMaskedLM, .*SentenceEmbedder"),
+    ],
+)
+def test_load_model_as_an_unknown_model_suggests_the_nearest_name(tmp_path, name, expected):
+    saved(tmp_path / "m", "ForPretraining")
+    stop_checks()
+    with pytest.raises(ConfigError, match=f"^as_model: unknown '{name}'; {expected}"):
+        load_model(tmp_path / "m", as_model=name)
 
 
 def test_load_model_as_another_model_initializes_its_head(tmp_path):

@@ -35,6 +35,7 @@ from litebert.model.io.model_spec import (
     to_json,
     to_own_json,
     transformers_incompatibility,
+    validate_as_model,
 )
 from litebert.model.io.weight_files import OWN, SAFETENSORS, in_dtype, read_tensors, write_tensors
 from litebert.model.layers.lora import attach, can_be_merged, merged
@@ -244,6 +245,7 @@ def updated_spec(
     spec: ModelSpec, *, as_model: ModelName | None, labels: Collection[str], changes: Mapping[str, Any]
 ) -> ModelSpec:
     """The spec of another model with the same encoder, or with other settings."""
+    validate_as_model(as_model)
     config = spec.config.replace(**changes)
     if spec.adapters and sharing_schedule(config) != sharing_schedule(spec.config):
         raise ConfigError("config: depth and sharing of a model with per-layer adapters cannot change; leave them out")

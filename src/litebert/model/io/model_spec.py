@@ -8,11 +8,11 @@ the code of `remote_code/`, which transformers runs with `trust_remote_code=True
 import difflib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, get_args
 
 from pydantic import Field, model_validator
 
-from litebert.errors import ConfigError
+from litebert.errors import ConfigError, suggestion
 from litebert.files import read_json_object
 from litebert.model.config import ModelConfig, Pooling
 from litebert.model.io.tensor_names import TargetFormat, groups_in
@@ -130,10 +130,17 @@ def config_file(path: Path) -> Path:
 
 def validate_target(to: TargetFormat, as_model: ModelName | None, dtype: SavedDtype = "float32") -> None:
     """Raise ConfigError for a model that the format has no files for, and for a dtype that it does not have."""
+    validate_as_model(as_model)
     if to == "tensorflow" and dtype != "float32":
         raise ConfigError(f"dtype: is {dtype}, but a TensorFlow checkpoint has float32; leave it out")
     if to == "sentence-transformers" and as_model not in (None, "SentenceEmbedder"):
         raise ConfigError(f"as_model: sentence-transformers loads a SentenceEmbedder, not a {as_model}; leave it out")
+
+
+def validate_as_model(as_model: str | None) -> None:
+    """Raise ConfigError for a name of no model, such as that of a class of transformers; None is the saved model."""
+    if as_model is not None and as_model not in get_args(ModelName):
+        raise ConfigError(f"as_model: unknown {as_model!r}; {suggestion(as_model, get_args(ModelName))}")
 
 
 def missing_in_albert(spec: ModelSpec) -> tuple[str, ...]:
@@ -153,6 +160,12 @@ def transformers_incompatibility(spec: ModelSpec) -> str | None:
     if groups_in(spec.config, "transformers") is None:
         return f"transformers cannot share parameters as {_sharing(spec.config)} does"
     return None
+
+
+def auto_class(model: ModelName) -> str:
+    """The `Auto` class of transformers that loads a model, some with remote code."""
+    name = HF_CLASSES.get(model, HF_CLASSES["ForQuestionAnswering"])
+    return name.replace("AlbertFor", "AutoModelFor").replace("AlbertModel", "AutoModel")
 
 
 def to_json(spec: ModelSpec) -> dict[str, Any]:
@@ -264,10 +277,9 @@ def _auto_map(model: ModelName) -> dict[str, str]:
     """The classes of the remote code that the `Auto` classes of transformers load from the directory of a `model`."""
     auto_map = {"AutoConfig": "configuration_litebert.LitebertConfig"}
     for name in HF_CLASSES:
-        auto_class = HF_CLASSES[name].replace("AlbertFor", "AutoModelFor").replace("AlbertModel", "AutoModel")
-        auto_map[auto_class] = f"modeling_litebert.{REMOTE_CODE_CLASSES[name]}"
+        auto_map[auto_class(name)] = f"modeling_litebert.{REMOTE_CODE_CLASSES[name]}"
     if model == "ForQuestionAnsweringWithNoAnswer":
-        auto_map["AutoModelForQuestionAnswering"] = f"no_answer_litebert.{REMOTE_CODE_CLASSES[model]}"
+        auto_map[auto_class(model)] = f"no_answer_litebert.{REMOTE_CODE_CLASSES[model]}"
     return auto_map
 
 

@@ -1,0 +1,115 @@
+"""The inputs of the methods of a `Predictor`, validated and as examples of a task type. Importing it loads no torch."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final
+
+from litebert.errors import ConfigError
+from litebert.tasks.labelled_data import Example
+from litebert.tasks.questions import Question
+from litebert.tasks.types.multiple_choice.choice_examples import ChoiceExample
+from litebert.tasks.types.pronoun_resolution.pronoun_examples import PronounExample, pronoun_examples
+from litebert.tasks.types.token_classification.token_examples import TokenExample
+
+Text = str | tuple[str, str]
+"""A text, or a text and its pair."""
+Options = tuple[str, str | None, Sequence[str]]
+"""A text, an optional question about it, and the options."""
+
+
+def method_examples(method: str, inputs: Sequence[Any]) -> Sequence[Any]:
+    """The examples of the task type for the inputs of one of its methods; examples are returned as they are.
+
+    A method of a task type of your own has examples only.
+    """
+    are_plain = any(isinstance(each, str) or type(each) in (tuple, list) for each in inputs)
+    return EXAMPLES[method](inputs) if are_plain and method in EXAMPLES else inputs
+
+
+def text_examples(texts: Iterable[Text]) -> list[Example]:
+    """An example for each text or pair of texts."""
+    texts = validate_texts(texts)
+    for number, text in enumerate(texts):
+        parts = (text,) if isinstance(text, str) else text
+        if not isinstance(parts, tuple | list) or len(parts) > 2 or not all(isinstance(part, str) for part in parts):
+            raise ConfigError(f"texts[{number}]: expected a text or a pair of texts, found {text!r:.80}")
+    pairs = [(text, None) if isinstance(text, str) else text for text in texts]
+    return [Example(text=text, text_pair=pair) for text, pair in pairs]
+
+
+def choice_examples(questions: Iterable[Options]) -> list[ChoiceExample]:
+    """An example for each question; ConfigError unless all have equally many options."""
+    examples = [
+        ChoiceExample(text=text, question=question, options=tuple(options)) for text, question, options in questions
+    ]
+    if not all(each.options for each in examples):
+        raise ConfigError("questions: one of them has no options; remove it")
+    if len({len(each.options) for each in examples}) > 1:
+        raise ConfigError("questions: they have different numbers of options; predict them separately")
+    return examples
+
+
+def word_examples(sentences: Iterable[Iterable[str]]) -> list[TokenExample]:
+    """An example for each sentence, which is a list of words."""
+    sentences = list(sentences)
+    if any(isinstance(words, str) for words in sentences):
+        raise ConfigError("sentences: expected lists of words, found a text; split it into words")
+    examples = [TokenExample(words=tuple(words)) for words in sentences]
+    if not all(each.words for each in examples):
+        raise ConfigError("sentences: one of them has no words; remove it")
+    if not all(isinstance(word, str) for each in examples for word in each.words):
+        raise ConfigError("sentences: expected lists of words, found something else in a list")
+    return examples
+
+
+def candidate_examples(pairs: Iterable[tuple[str, str]]) -> list[PronounExample]:
+    """An example for each text with its repetition."""
+    return pronoun_examples(text_examples(pairs))
+
+
+def question_examples(questions: Iterable[tuple[str, str]]) -> list[Question]:
+    """An example for each (question, context)."""
+    pairs = enumerate(validate_pairs(questions))
+    return [Question(id=str(index), text=text, context=context) for index, (text, context) in pairs]
+
+
+EXAMPLES: Final[dict[str, Callable[[Iterable[Any]], Sequence[Any]]]] = {
+    "classify": text_examples,
+    "classify_multi_label": text_examples,
+    "regress": text_examples,
+    "multiple_choice": choice_examples,
+    "classify_tokens": word_examples,
+    "resolve_pronouns": candidate_examples,
+    "answer": question_examples,
+}
+"""Method of a task type → what makes the examples from its inputs."""
+
+
+def validate_positive(name: str, value: int | None) -> None:
+    """Raise ConfigError for an argument below 1; None is none."""
+    if value is not None and value < 1:
+        raise ConfigError(f"{name}: {value}, expected 1 or more")
+
+
+def validate_texts(texts: Iterable[Any], *, name: str = "texts") -> list[Any]:
+    """`texts`, of the argument `name`, as a list, which can be read more than once; ConfigError for a single text."""
+    if isinstance(texts, str):
+        raise ConfigError(f"{name}: expected a list of texts, found one text; put it into a list")
+    return list(texts)
+
+
+def validate_single_texts(texts: Iterable[Any], *, name: str = "texts") -> list[str]:
+    """`texts`, of the argument `name`, as a list; ConfigError unless each is a text, not a pair."""
+    listed = validate_texts(texts, name=name)
+    for number, text in enumerate(listed):
+        if not isinstance(text, str):
+            raise ConfigError(f"{name}[{number}]: expected a text, found {text!r:.80}")
+    return listed
+
+
+def validate_pairs(pairs: Iterable[Any]) -> list[tuple[str, str]]:
+    """`pairs` as a list; ConfigError unless each is two texts."""
+    listed = validate_texts(pairs)
+    for number, pair in enumerate(listed):
+        if not isinstance(pair, tuple | list) or len(pair) != 2 or not all(isinstance(part, str) for part in pair):
+            raise ConfigError(f"pairs[{number}]: expected two texts, found {pair!r:.80}")
+    return listed

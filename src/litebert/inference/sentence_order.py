@@ -1,0 +1,47 @@
+"""Which of two segments comes first, from the sentence-pair head of a pretrained model."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+
+from litebert.errors import DataError
+from litebert.inference.pipeline import model_outputs
+from litebert.model.model_inputs import ModelInputs
+from litebert.model.models import ForPretraining
+from litebert.settings import InferencePrecision
+from litebert.tasks.encoded import Encoded, build_feature
+from litebert.tokenization.tokenizer import Tokenizer
+
+
+def order_probabilities(
+    model: ForPretraining,
+    tokenizer: Tokenizer,
+    pairs: Sequence[tuple[str, str]],
+    *,
+    precision: InferencePrecision = "fp32",
+) -> np.ndarray:
+    """Float32 [N]: for each pair of segments, the probability that the first one comes before the second one.
+
+    Raises DataError for a segment without a token.
+
+    Source: class 0 of `get_sentence_order_output` in run_pretraining.py of google-research/albert.
+    """
+    encoded = _encode(model, tokenizer, pairs)
+    return np.array(model_outputs(model, encoded, _probabilities, precision=precision), np.float32)
+
+
+def _encode(model: ForPretraining, tokenizer: Tokenizer, pairs: Sequence[tuple[str, str]]) -> Encoded:
+    features = []
+    for number, pair in enumerate(pairs, start=1):
+        first, second = tokenizer.encode_batch(pair)
+        if not first or not second:
+            raise DataError(f"pair {number}: a segment has no tokens; give two texts")
+        features.append(build_feature(first, second, tokenizer, max_length=model.config.max_position_embeddings))
+    return Encoded(features, [None] * len(features), tokenizer.pad_id)
+
+
+def _probabilities(model: torch.nn.Module, inputs: ModelInputs) -> Sequence[float]:
+    assert isinstance(model, ForPretraining)
+    pooled = model.encoder.pooled(inputs.input_ids, inputs.attention_mask, inputs.token_type_ids)
+    return model.sentence_pair(pooled).float().softmax(-1)[:, 0].tolist()

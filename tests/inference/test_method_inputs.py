@@ -1,0 +1,124 @@
+"""What the methods of a `Predictor` accept: any iterable, and no single text in the place of a list."""
+
+import numpy as np
+import pytest
+
+from litebert.errors import ConfigError
+from litebert.inference.method_inputs import method_examples
+from litebert.inference.predictor import Predictor
+from litebert.tasks.labelled_data import Example
+
+TEXTS = ["the film was good", "music"]
+MASKED = ["the [MASK] was good", "[MASK]"]
+PAIRS = [("the film was good", "the music felt dull"), ("music", "was bad")]
+CHOICES = [("the film", "it was _", ["good", "bad"]), ("a", None, ["x", "y"])]
+SENTENCES = [["the", "old", "actor"], ["music"]]
+INPUTS = {
+    "classifier": TEXTS,
+    "several": TEXTS,
+    "regressor": TEXTS,
+    "chooser": CHOICES,
+    "tagger": SENTENCES,
+    "reader": PAIRS,
+    "masked": MASKED,
+    "embedder": TEXTS,
+}
+"""Kind of model → inputs of the method of its task."""
+OTHER_METHODS = [
+    ("pretraining", "order_batch", PAIRS),
+    ("masked", "fill_masks", MASKED),
+    ("masked", "log_likelihoods", TEXTS),
+    ("masked", "embed", TEXTS),
+    ("classifier", "probabilities", TEXTS),
+    ("classifier", "predict", TEXTS),
+]
+
+
+@pytest.fixture(scope="module")
+def predictors(saved):
+    return {name: Predictor.load(saved[name], precision="fp32") for name in saved}
+
+
+@pytest.mark.parametrize("name", INPUTS)
+def test_predictor_of_a_generator_gives_what_it_gives_of_a_list(predictors, name):
+    expected, found = predictors[name](INPUTS[name]), predictors[name](each for each in INPUTS[name])
+    assert len(found) == 2
+    assert np.array_equal(found, expected)
+
+
+@pytest.mark.parametrize(("name", "method", "inputs"), OTHER_METHODS)
+def test_method_of_a_generator_gives_what_it_gives_of_a_list(predictors, name, method, inputs):
+    call = getattr(predictors[name], method)
+    assert len(call(iter(inputs))) == 2
+    assert np.array_equal(call(iter(inputs)), call(inputs))
+
+
+def test_classify_accepts_a_map_and_an_array(predictors):
+    expected = predictors["classifier"].classify(TEXTS)
+    assert predictors["classifier"].classify(map(str, TEXTS)) == expected
+    assert predictors["classifier"].classify(np.array(TEXTS)) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "call"),
+    [
+        ("masked", lambda model: model("the [MASK]")),
+        ("masked", lambda model: model.fill_masks("the [MASK]")),
+        ("masked", lambda model: model.predict("the [MASK]")),
+        ("classifier", lambda model: model.predict("the film")),
+        ("classifier", lambda model: model.probabilities("the film")),
+    ],
+)
+def test_one_text_in_the_place_of_a_list_is_refused(predictors, name, call):
+    with pytest.raises(ConfigError, match="expected a list of texts, found one text; put it into a list"):
+        call(predictors[name])
+
+
+@pytest.mark.parametrize("name", [name for name in INPUTS if name != "embedder"])
+def test_predict_accepts_the_inputs_of_the_method_of_the_task(predictors, name):
+    results = predictors[name].predict(INPUTS[name])
+    assert len(results) == 2
+    of_the_method = predictors[name](INPUTS[name])
+    if name == "regressor":
+        assert [each.value for each in results] == of_the_method
+    elif name == "masked":
+        assert [[each.piece for each in mask] for mask in results[0].masks] == [
+            [each.piece for each in mask] for mask in of_the_method[0]
+        ]
+    else:
+        assert results == of_the_method
+
+
+def test_predict_accepts_examples_and_pairs(predictors):
+    (expected,) = predictors["classifier"].classify([("the film", "was good")])
+    assert predictors["classifier"].predict([("the film", "was good")]) == [expected]
+    assert predictors["classifier"].predict([Example(text="the film", text_pair="was good")]) == [expected]
+
+
+def test_predict_refuses_what_is_no_input_of_the_method(predictors):
+    with pytest.raises(ConfigError, match=r"texts\[0\]: expected a text or a pair of texts"):
+        predictors["classifier"].predict([("a", "b", "c")])
+
+
+def test_method_of_an_own_task_type_has_examples_only():
+    assert method_examples("count_words", ["the film"]) == ["the film"]
+
+
+@pytest.mark.parametrize(("name", "method"), [("classifier", "classify"), ("several", "classify_multi_label")])
+def test_probabilities_are_those_of_the_results_in_the_order_of_the_labels(predictors, name, method):
+    predictor = predictors[name]
+    found = predictor.probabilities([*TEXTS, PAIRS[0]])
+    assert (found.dtype, found.shape) == (np.float32, (3, len(predictor.labels)))
+    for row, result in zip(found, getattr(predictor, method)([*TEXTS, PAIRS[0]]), strict=True):
+        expected = [result.probabilities[label] for label in predictor.labels]
+        assert row == pytest.approx(np.array(expected, np.float32), abs=0)
+
+
+def test_probabilities_of_no_texts_have_a_column_for_each_label(predictors):
+    assert predictors["classifier"].probabilities([]).shape == (0, 3)
+
+
+@pytest.mark.parametrize(("name", "fitting"), [("regressor", "regress"), ("tagger", "classify_tokens")])
+def test_probabilities_of_a_model_without_labels_of_texts_are_refused(predictors, name, fitting):
+    with pytest.raises(ConfigError, match=rf"Predictor\.probabilities: .*; call '{fitting}'"):
+        predictors[name].probabilities(TEXTS)
