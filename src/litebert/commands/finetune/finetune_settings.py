@@ -50,7 +50,8 @@ class LabelledFiles(Settings):
     text: str | None = None
     """Column of the text, or of the lists of words; null: `text`, or `question` in a table of questions."""
     text_pair: str | None = None
-    """Column of the second text of a pair, or of the question of a multiple choice."""
+    """Column of the second text of a pair, or of the question of a multiple choice; null: `text_pair`, if there is such
+    a column."""
     label: str | None = None
     """Column of the label, labels, score, correct option or list of labels; null: `label`, or `answer`."""
     options: tuple[str, ...] = ()
