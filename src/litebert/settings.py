@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any, Final, Literal, Self, get_args, get_origin
 
 import yaml
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from litebert.errors import ConfigError, similar_names
-from litebert.files import read_json_object
+from litebert.files import expand_home, read_json_object
 
 Leaf = str | int | float | bool | None
 """A value that is not a mapping."""
@@ -48,6 +48,11 @@ class Settings(BaseModel):
             raise _config_error(type(self), error, where=type(self).__name__) from None
 
     __init__.__pydantic_base_init__ = True  # pyrefly: ignore[missing-attribute]  # nested settings keep their paths
+
+    @model_validator(mode="before")
+    @classmethod
+    def _expand_home(cls, value: Any) -> Any:
+        return expand_home(value)
 
     @classmethod
     def parse(cls, values: Mapping[str, Any], *, where: str) -> Self:
