@@ -127,7 +127,7 @@ def finetune(
     dev: Data = None,
     out: Path | str | None = None,
     recipe: str = "default",
-    metrics: Sequence[Metric] = (),
+    metrics: Metric | Sequence[Metric] = (),
     callbacks: Sequence[Callback] | None = None,
     **settings: Any,
 ) -> TrainedModel:
@@ -142,12 +142,13 @@ def finetune(
         dev: data that select the best model; None: a tenth of `train`, always the same rows.
         out: the run directory; None: one in `runs/`, the same for the same arguments, rows, weights and functions.
         recipe: name of a recipe or the path of a .yaml file.
-        metrics: names of metrics or functions; the first selects the best model. Empty: those of the task type.
+        metrics: names of metrics or functions, or one; the first selects the best model. Empty: those of the task type.
         callbacks: called during the run; None: `[litebert.progress_display()]`, empty: nothing is shown.
         settings: fields of `FinetuneRun`, `TrainSettings` and `LabelledFiles`, such as `batch_size=16`,
             `learning_rate=3e-5`, `duration="3 epochs"`, `text="review"` or `task_type="regression"`.
     """
     given = placed(settings, FinetuneRun, {"train": TrainSettings, "data": LabelledFiles})
+    metrics = [metrics] if isinstance(metrics, str) or callable(metrics) else metrics
     names = [_metric_name(metric) for metric in metrics]
     if len(set(names)) < len(names):
         raise ConfigError(f"metrics: two of {', '.join(names)} have one name; give each metric once")

@@ -129,6 +129,7 @@ def _unknown(words: list[str]) -> int:
 def _call(command: str, rest: list[str]) -> int:
     import tyro
 
+    from litebert.cli.arguments.misplaced_files import validate_no_file_without_option
     from litebert.cli.arguments.settings_arguments import REGISTRY
     from litebert.cli.arguments.settings_as_options import validate_no_setting_is_an_option
     from litebert.cli.arguments.word_order import positional_first
@@ -142,7 +143,9 @@ def _call(command: str, rest: list[str]) -> int:
     config = (tyro.conf.OmitArgPrefixes,)
     program = f"litebert {command}"
     validate_no_setting_is_an_option(command, rest, function)
-    args = positional_first([_with_home(word) for word in rest], function)
+    rest = [_with_home(word) for word in rest]
+    validate_no_file_without_option(command, rest, function)
+    args = positional_first(rest, function)
     return tyro.cli(function, prog=program, args=args, description=description, config=config, registry=REGISTRY) or 0
 
 

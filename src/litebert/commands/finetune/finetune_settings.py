@@ -20,7 +20,7 @@ from litebert.commands.finetune.default_settings import (
 from litebert.commands.recipes import load_recipe
 from litebert.model.config import Pooling
 from litebert.model.layers.lora_settings import Freeze, LoRASettings
-from litebert.settings import Settings, with_overrides
+from litebert.settings import NameOrNames, Settings, with_overrides
 from litebert.tasks.benchmarks.benchmarks import Split, benchmark_task
 from litebert.tasks.labelled_data import ClassWeights, InvalidAnswers
 from litebert.tasks.readers.columns import Columns
@@ -143,8 +143,8 @@ class FinetuneRun(Settings):
     """Tokenizer directory; null: that of the model."""
     data: Data
     """Labelled files of your own (`train`, …), or a published task (`task`, `directory`)."""
-    metrics: tuple[str, ...] = ()
-    """Metrics; the first selects the best model. Empty: those of the benchmark or of the task type."""
+    metrics: NameOrNames = ()
+    """Metrics, or one; the first selects the best model. Empty: those of the benchmark or of the task type."""
     train: Annotated[TrainSettings, BeforeValidator(_without_spike_detection)]
     """Optimizer, schedule, length of the run, precision. Spike detection is off unless `train.spikes` is given."""
     batch_size: int = Field(default=32, gt=0)
