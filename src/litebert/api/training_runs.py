@@ -142,7 +142,8 @@ def finetune(
         dev: data that select the best model; None: a tenth of `train`, always the same rows.
         out: the run directory; None: one in `runs/`, the same for the same arguments, rows, weights and functions.
         recipe: name of a recipe or the path of a .yaml file.
-        metrics: names of metrics or functions, or one; the first selects the best model. Empty: those of the task type.
+        metrics: names of metrics or functions; the first selects the best model. One needs no list. Empty: those of the
+            task type.
         callbacks: called during the run; None: `[litebert.progress_display()]`, empty: nothing is shown.
         settings: fields of `FinetuneRun`, `TrainSettings` and `LabelledFiles`, such as `batch_size=16`,
             `learning_rate=3e-5`, `duration="3 epochs"`, `text="review"` or `task_type="regression"`.

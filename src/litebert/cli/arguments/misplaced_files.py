@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from litebert.cli.arguments.word_order import positional_and_options
+from litebert.cli.arguments.word_order import positional_and_options, unknown_options
 from litebert.errors import ConfigError
 from litebert.hub_datasets import is_dataset_name
 from litebert.tasks.readers.tables import TABLE_ENDINGS
@@ -21,7 +21,8 @@ _SETTINGS: Final = (".yaml", ".yml")
 
 def validate_no_file_without_option(command: str, words: Sequence[str], function: Callable[..., Any]) -> None:
     """Raise ConfigError with the option to write if a positional word that `function` does not have is a data file."""
-    if command not in _OPTIONS or {"-h", "--help", "--"} & {*words}:
+    # The word after an option that the command does not have may be its value: the parser names the option.
+    if command not in _OPTIONS or {"-h", "--help", "--"} & {*words} or unknown_options(words, function):
         return
     first, known = _OPTIONS[command]
     positional, options = positional_and_options(words, function)
