@@ -34,6 +34,26 @@ PRETRAINING_SETTINGS = "pretraining_settings.json"
 """How the examples of pretraining were drawn, in the model directory of a pretrained model."""
 
 
+def expand_home(value: Any) -> Any:
+    """`value` with the home directory in place of `~` where it is, or contains, a path that begins with `~/`.
+
+    Shells leave `--out=~/run` as it is, and Python leaves every path.
+    """
+    if isinstance(value, str | Path):
+        return type(value)(os.path.expanduser(value)) if str(value).startswith("~/") else value  # noqa: PTH111
+    if isinstance(value, list | tuple):
+        each = map(expand_home, value)
+        return list(each) if isinstance(value, list) else tuple(each)
+    if isinstance(value, dict):
+        return {expand_home(key): expand_home(each) for key, each in value.items()}
+    return value
+
+
+def path_of(path: Path | str) -> Path:
+    """The path that a user gave, with the home directory in place of `~`."""
+    return Path(expand_home(path))
+
+
 def model_name(source: str) -> str:
     """The name of a run or model directory, or of a model on the hub without its owner.
 

@@ -7,14 +7,16 @@ import json
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, Literal, Self, get_args, get_origin
+from typing import Annotated, Any, Final, Literal, Self, get_args, get_origin
 
 import yaml
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, model_validator
 
 from litebert.errors import ConfigError, similar_names
-from litebert.files import read_json_object
+from litebert.files import expand_home, read_json_object
 
+NameOrNames = Annotated[tuple[str, ...], BeforeValidator(lambda value: (value,) if isinstance(value, str) else value)]
+"""Names; a single one needs no list."""
 Leaf = str | int | float | bool | None
 """A value that is not a mapping."""
 TrainingPrecision = Literal["auto", "fp32", "bf16", "fp16"]
@@ -48,6 +50,11 @@ class Settings(BaseModel):
             raise _config_error(type(self), error, where=type(self).__name__) from None
 
     __init__.__pydantic_base_init__ = True  # pyrefly: ignore[missing-attribute]  # nested settings keep their paths
+
+    @model_validator(mode="before")
+    @classmethod
+    def _expand_home(cls, value: Any) -> Any:
+        return expand_home(value)
 
     @classmethod
     def parse(cls, values: Mapping[str, Any], *, where: str) -> Self:
@@ -148,16 +155,26 @@ def write_yaml(values: Mapping[str, Any]) -> str:
 
 def with_overrides(values: Mapping[str, Any], overrides: Iterable[str]) -> dict[str, Any]:
     """`values` with `key.path=value` overrides applied; the values are read as YAML scalars or lists."""
-    result = dict(values)
+    result, before = dict(values), ""
     for override in overrides:
         path, equals, text = override.partition("=")
         if not equals or not all(path.split(".")):
-            raise ConfigError(f"{override!r}: expected setting=value, such as train.learning_rate=0.001")
+            raise ConfigError(f"{override!r}: expected setting=value, {_advice(before, override)}")
+        before = override
         try:
             _set(result, path.split("."), yaml.safe_load(text))
         except (yaml.YAMLError, RecursionError):
             raise ConfigError(f"{_shortened(override)}: the value is not valid YAML; quote it") from None
     return result
+
+
+def _advice(before: str, word: str) -> str:
+    """What to write instead of a word that is no setting and follows the setting `before` it."""
+    path, equals, value = before.partition("=")
+    if equals and "=" not in word and (not value or value.replace(".", "", 1).isdecimal()):
+        whole = f"{value} {word}".strip()
+        return f"or put the value in quotes: {path}={shlex.quote(whole)}"
+    return "such as train.learning_rate=0.001"
 
 
 def _set(values: dict[str, Any], path: list[str], value: Any) -> None:

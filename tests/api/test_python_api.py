@@ -101,7 +101,7 @@ def test_run_without_out_is_trained_again_when_a_metric_has_changed(
         Path("share.py").write_text(f"def share(predictions, labels):\n    {code}\n")
         linecache.clearcache()
         share = runpy.run_path("share.py")["share"]
-        tuned = litebert.finetune(pretrained, train=opinions, metrics=[share], **{**SETTINGS, "duration": "1 steps"})
+        tuned = litebert.finetune(pretrained, train=opinions, metrics=share, **{**SETTINGS, "duration": "1 steps"})
         scores.append(tuned.metrics["share"])
     assert scores == [0.25, 0.75]
 
@@ -216,7 +216,7 @@ def test_functions_ask_for_the_device_that_is_named_and_a_predictor_has_its_own(
 def test_model_runs_on_a_device_of_torch(tuned, opinions):
     device = torch.device("cpu")
     assert litebert.predict(tuned.model, ["good"], device=device)[0].label in ("good", "bad")
-    assert litebert.evaluate(tuned.model, opinions, device=device).metrics["accuracy"] > 0.9
+    assert litebert.evaluate(tuned.model, opinions, metrics="accuracy", device=device).metrics["accuracy"] > 0.9
     assert len(litebert.embed(tuned.model, ["good"], device=device)) == 1
     assert litebert.Predictor.load(tuned.model, device=device).classify(["good"])[0].label in ("good", "bad")
     with pytest.raises(ConfigError, match="device: 'meta'; expected auto, cpu, cuda or cuda:N"):

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from litebert.errors import ConfigError
 from litebert.settings import (
+    NameOrNames,
     Settings,
     as_override,
     changed_names,
@@ -221,3 +222,31 @@ def test_flatten_gives_dotted_names():
 
 def test_changed_names_treats_missing_values_as_none():
     assert changed_names({"a": 1, "b": 2, "c": None}, {"b": 3, "d": 4, "a": 1}) == ["b", "d"]
+
+
+@pytest.mark.parametrize(
+    ("words", "advice"),
+    [
+        (["train.duration=3", "epochs"], "or put the value in quotes: train.duration='3 epochs'"),
+        (["train.duration=", "epochs"], "or put the value in quotes: train.duration=epochs"),
+        (["warmup=0.5", "epochs"], "or put the value in quotes: warmup='0.5 epochs'"),
+        (["name=x", "epochs"], "such as train.learning_rate=0.001"),
+        (["epochs"], "such as train.learning_rate=0.001"),
+        (["seed=3", "=4"], "such as train.learning_rate=0.001"),
+    ],
+)
+def test_word_after_a_number_is_answered_with_quotes(words, advice):
+    with pytest.raises(ConfigError) as found:
+        with_overrides({}, words)
+    assert str(found.value) == f"{words[-1]!r}: expected setting=value, {advice}"
+
+
+class Named(Settings):
+    names: NameOrNames = ()
+
+
+@pytest.mark.parametrize(("value", "names"), [("f1", ("f1",)), (["f1", "a"], ("f1", "a")), ([], ())])
+def test_one_name_needs_no_list(value, names):
+    assert Named(names=value).names == names
+    with pytest.raises(ConfigError, match="names: must be a list"):
+        Named(names=5)

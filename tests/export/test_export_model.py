@@ -120,10 +120,14 @@ def test_export_without_the_extra_names_it(saved, tmp_path, monkeypatch):
         export_model(saved["masked"], tmp_path / "out")
 
 
-def test_export_replaces_an_export_and_nothing_else(saved, tmp_path):
+def test_export_replaces_an_export_and_nothing_else(saved, tmp_path, caplog):
     export_model(saved["masked"], tmp_path / "out")
+    assert "removed" not in caplog.text
     export_model(saved["masked"], tmp_path / "out", precisions=("int8",))
     assert not (tmp_path / "out" / "onnx" / "model.onnx").exists()
+    assert (
+        "model.onnx: removed, as the new export replaces the earlier one; --precision fp32 int8 writes" in caplog.text
+    )
     with pytest.raises(CheckpointError, match="holds other files"):
         export_model(saved["masked"], saved["classifier"])
 

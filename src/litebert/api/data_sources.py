@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from litebert.errors import DataError
-from litebert.files import sha256, write_text
+from litebert.files import expand_home, sha256, write_text
 from litebert.hub_datasets import is_dataset_name
 from litebert.tasks.read_labelled import read_any_table
 from litebert.tasks.readers.tables import Row, Table, named_labels
@@ -46,6 +46,7 @@ class DataSource:
     def of(cls, data: Data, name: str) -> "DataSource":
         """The source of any `Data`; DataError for anything else and for no rows."""
         if isinstance(data, str | Path):
+            data = expand_home(data)
             if not is_file(data) and not Path(data).exists():
                 raise DataError(f"{name}: found the text {data!r:.80}; put it into a list, or give the path of a file")
             return cls(name, Path(data), [])

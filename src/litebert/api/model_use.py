@@ -34,7 +34,7 @@ def evaluate(
     model: str | Path,
     data: Data,
     *,
-    metrics: Sequence[str] = (),
+    metrics: str | Sequence[str] = (),
     device: str | torch.device = "auto",
     **columns: Any,
 ) -> EvaluationResult:
@@ -43,7 +43,7 @@ def evaluate(
     Args:
         model: a model or run directory, or a name on the hub.
         data: labelled data (see `Data`).
-        metrics: names of metrics; empty: those of the task type.
+        metrics: names of metrics, or one; empty: those of the task type.
         device: where the model runs: `auto` (a CUDA device if there is one), `cpu`, `cuda` or `cuda:1`, or a
             `torch.device`.
         columns: fields of `Columns`, such as `text="review"`; by default those of the training data.
@@ -54,7 +54,7 @@ def evaluate(
     with TemporaryDirectory() as temporary:
         file = source.to_file(Path(temporary))
         labelled = labelled_data(pipeline, file, named)
-    task = task_for(labelled, named, metrics)
+    task = task_for(labelled, named, [metrics] if isinstance(metrics, str) else metrics)
     examples = EvaluationSet.prepare(labelled, task, pipeline)
     examples.warn_truncated(pipeline.settings)
     predictions = pipeline.predict_encoded(examples.encoded)

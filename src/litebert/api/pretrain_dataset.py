@@ -29,7 +29,7 @@ class PretrainDataset(Dataset[dict[str, Tensor]]):
     """
 
     def __init__(self, corpus: Path | str, *, split: Split = "train", seed: int = 0, **sampling: Any) -> None:
-        opened = Corpus.open(Path(corpus), split)
+        opened = Corpus.open(corpus, split)
         settings = SamplingSettings.parse({**sampling, "packing": False}, where="PretrainDataset")
         settings.validate_masked_only()
         self.pad_id = opened.vocabulary.pad_id

@@ -28,7 +28,7 @@ from litebert.corpus.corpus_settings import CorpusSettings
 from litebert.corpus.format.shards import Corpus
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.errors import ConfigError, suggestion
-from litebert.files import content_digests
+from litebert.files import content_digests, expand_home, path_of
 from litebert.model.io.hub import resolve_model_directory
 from litebert.settings import Settings, name_here
 from litebert.tasks.metrics.metrics import register_metric
@@ -59,7 +59,7 @@ def train_tokenizer(files: Files, out: Path | str, **settings: Any) -> Tokenizer
         out: the tokenizer directory.
         settings: fields of `TokenizerSettings`, such as `vocab_size=8000`.
     """
-    result = tokenizer_command.train(_listed(files), TokenizerSettings(**settings), Path(out))
+    result = tokenizer_command.train(_listed(files), TokenizerSettings(**settings), path_of(out))
     if result.report.loses_many_marks:
         logger.warning("%s: %s", out, result.report.lost_marks())
     return Tokenizer.load(out)
@@ -81,9 +81,9 @@ def build_corpus(
     """
     report = corpus_command.build(
         [str(path) for path in _listed(files)],
-        Path(tokenizer),
+        path_of(tokenizer),
         CorpusSettings(**settings),
-        Path(out),
+        path_of(out),
         validation=[str(path) for path in _listed(validation)],
         workers=workers,
     )
@@ -111,8 +111,8 @@ def pretrain(
     """
     given = placed(settings, PretrainRun, {"train": TrainSettings, "sampling": SamplingSettings})
     values = merged(load_recipe(recipe, command="pretrain").settings, given)
-    run = pretrain_config(values, corpus=Path(corpus), where=recipe)
-    directory = Path(out) if out else _run_directory("pretrain", [run.to_dict(), _content_of_corpora(run)])
+    run = pretrain_config(values, corpus=path_of(corpus), where=recipe)
+    directory = path_of(out) if out else _run_directory("pretrain", [run.to_dict(), _content_of_corpora(run)])
     result = run_pretraining(run, directory, callbacks=_or_progress(callbacks))
     scores = asdict(result.end) if result.end else {}
     return TrainedModel(
@@ -127,7 +127,7 @@ def finetune(
     dev: Data = None,
     out: Path | str | None = None,
     recipe: str = "default",
-    metrics: Sequence[Metric] = (),
+    metrics: Metric | Sequence[Metric] = (),
     callbacks: Sequence[Callback] | None = None,
     **settings: Any,
 ) -> TrainedModel:
@@ -142,12 +142,14 @@ def finetune(
         dev: data that select the best model; None: a tenth of `train`, always the same rows.
         out: the run directory; None: one in `runs/`, the same for the same arguments, rows, weights and functions.
         recipe: name of a recipe or the path of a .yaml file.
-        metrics: names of metrics or functions; the first selects the best model. Empty: those of the task type.
+        metrics: names of metrics or functions; the first selects the best model. One needs no list. Empty: those of the
+            task type.
         callbacks: called during the run; None: `[litebert.progress_display()]`, empty: nothing is shown.
         settings: fields of `FinetuneRun`, `TrainSettings` and `LabelledFiles`, such as `batch_size=16`,
             `learning_rate=3e-5`, `duration="3 epochs"`, `text="review"` or `task_type="regression"`.
     """
     given = placed(settings, FinetuneRun, {"train": TrainSettings, "data": LabelledFiles})
+    metrics = [metrics] if isinstance(metrics, str) or callable(metrics) else metrics
     names = [_metric_name(metric) for metric in metrics]
     if len(set(names)) < len(names):
         raise ConfigError(f"metrics: two of {', '.join(names)} have one name; give each metric once")
@@ -156,7 +158,7 @@ def finetune(
         raise ConfigError("finetune: no training data; give train=…, or data={'task': NAME, 'directory': DIRECTORY}")
     if "train" in sources and sources["train"].text_pair:
         given = merged({"data": {"text_pair": sources["train"].text_pair}}, given)
-    directory = Path(out) if out else _finetuning_directory(model, recipe, metrics, given, sources)
+    directory = path_of(out) if out else _finetuning_directory(model, recipe, metrics, given, sources)
     files = {name: str(source.to_file(directory / "data")) for name, source in sources.items()}
     fixed = {"model": str(model), "metrics": names or given.get("metrics", ())}
     base = load_recipe(recipe_of_task(recipe), command="finetune").settings
@@ -185,7 +187,7 @@ def _finetuning_directory(
 
 
 def _content_of_model(model: str | Path) -> dict[str, str]:
-    return content_digests(resolve_model_directory(model)) if Path(model).is_dir() else {}
+    return content_digests(resolve_model_directory(model)) if path_of(model).is_dir() else {}
 
 
 def _content_of_corpora(run: PretrainRun) -> list[str]:
@@ -198,7 +200,7 @@ def _run_directory(command: str, identity: Any) -> Path:
 
 
 def _listed(files: Files) -> list[str | Path]:
-    return [files] if isinstance(files, str | Path) else list(files)
+    return expand_home([files] if isinstance(files, str | Path) else list(files))
 
 
 def placed(settings: Mapping[str, Any], owner: type[Settings], groups: Mapping[str, type[Settings]]) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from typing import Any
 from litebert import __version__
 from litebert.cli.arguments.common import is_first_process
 from litebert.errors import DataError, LitebertError
+from litebert.files import expand_home
 from litebert.logs import log_to_stderr
 from litebert.machine import is_failed_allocation
 
@@ -128,6 +129,7 @@ def _unknown(words: list[str]) -> int:
 def _call(command: str, rest: list[str]) -> int:
     import tyro
 
+    from litebert.cli.arguments.misplaced_files import validate_no_file_without_option
     from litebert.cli.arguments.settings_arguments import REGISTRY
     from litebert.cli.arguments.settings_as_options import validate_no_setting_is_an_option
     from litebert.cli.arguments.word_order import positional_first
@@ -141,8 +143,15 @@ def _call(command: str, rest: list[str]) -> int:
     config = (tyro.conf.OmitArgPrefixes,)
     program = f"litebert {command}"
     validate_no_setting_is_an_option(command, rest, function)
+    rest = [_with_home(word) for word in rest]
+    validate_no_file_without_option(command, rest, function)
     args = positional_first(rest, function)
     return tyro.cli(function, prog=program, args=args, description=description, config=config, registry=REGISTRY) or 0
+
+
+def _with_home(word: str) -> str:
+    """A word of a command line with the home directory in place of `~`, which shells leave in `--out=~/run`."""
+    return "=".join(map(expand_home, word.split("=")))
 
 
 def _exit_code(call: Callable[[], int]) -> int:

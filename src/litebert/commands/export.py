@@ -19,7 +19,7 @@ class ExportRun(Settings):
     model: str
     """Model or run directory, or a name on the hub."""
     out: Path | None = None
-    """Directory to write, unless `page` is given; an existing export is replaced."""
+    """Directory to write, unless `page` is given; an existing export is replaced with all its files."""
     precision: tuple[ExportPrecision, ...] = Field(default=("fp32",), min_length=1)
     """`fp32`, exact (onnx/model.onnx), `int8`, a quarter of the size (onnx/model_quantized.onnx), or both."""
     as_model: OtherHead | None = None

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from litebert.errors import ConfigError, suggestion
+from litebert.files import path_of
 from litebert.model.presets import preset
 from litebert.settings import read_yaml
 
@@ -36,7 +37,7 @@ def recipe_names(command: str) -> list[str]:
 def load_recipe(name: str, *, command: str) -> Recipe:
     """A recipe of the package by its name, or a file of the user by its path."""
     if name.endswith((".yaml", ".yml")):
-        path = Path(name)
+        path = path_of(name)
     elif name in recipe_names(command):
         path = Path(str(_folder(command) / f"{name}.yaml"))
     elif "=" in name:

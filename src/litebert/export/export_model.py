@@ -1,5 +1,6 @@
 """A model directory → an export directory: the graphs, the tokenizer, `config.json` and the model card."""
 
+import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -19,6 +20,8 @@ from litebert.tasks.metrics.text_table import markdown_table
 from litebert.tasks.readers.columns import SavedTask
 from litebert.tasks.types.registry import task_type_of
 from litebert.tokenization.tokenizer import Tokenizer
+
+logger = logging.getLogger(__name__)
 
 ONNX_SECTION: Final = """
 ## ONNX files
@@ -47,7 +50,7 @@ def export_model(
     Args:
         source: a model directory.
         out: must be new, empty or an export directory.
-        precisions: one file for each.
+        precisions: one file for each; a graph in another precision that `out` has is removed, with a line in the log.
         as_model: export the encoder with this head, which the source has weights for, instead of its own.
 
     Raises:
@@ -70,6 +73,7 @@ def export_model(
     else:
         spec = spec_of(model)
     config = {name: value for name, value in to_json(spec).items() if name != "auto_map"}  # no code beside the graphs
+    _log_removed(out, precisions)
     with atomic_directory(out) as temporary:
         write_json(temporary / CONFIG, config)
         for name, content in tokenizer.files(max_length=_longest_input(described)).items():
@@ -79,6 +83,16 @@ def export_model(
         if as_model is None and (source / README).is_file():  # the card is that of the model's own head
             write_bytes(temporary / README, _card((source / README).read_bytes(), comparisons))
     return [ExportedGraph(each, out / GRAPH_FILES[each], len(contents[each]), comparisons[each]) for each in contents]
+
+
+def _log_removed(out: Path, precisions: Sequence[ExportPrecision]) -> None:
+    """Log which graphs of an earlier export are not in the new one, which replaces it."""
+    for precision, name in GRAPH_FILES.items():
+        if precision not in precisions and (out / name).is_file():
+            logger.warning(
+                "%s: removed, as the new export replaces the earlier one; --precision %s writes both",
+                *(out / name, " ".join(GRAPH_FILES)),
+            )
 
 
 def _validate_task(source: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any, Final, Self
 import numpy as np
 
 from litebert.errors import CheckpointError, ConfigError, DataError
-from litebert.files import MANIFEST, verify_manifest
+from litebert.files import MANIFEST, path_of, verify_manifest
 from litebert.inference.method_inputs import validate_pairs, validate_positive, validate_single_texts
 from litebert.inference.prediction_methods import PredictionMethods, unit_length, validate_order_head
 from litebert.runtime.export_metadata import GRAPH_FILES, ExportMetadata
@@ -64,7 +64,7 @@ class Predictor(PredictionMethods):
             ConfigError: `layers` or `threshold` does not apply to the model.
         """
         validate_positive("threads", threads)
-        directory = Path(directory)
+        directory = path_of(directory)
         path = _graph_file(directory, precision)
         model = OnnxModel.load(path, threads=threads, layers=layers)
         _validate_graph(model, path)

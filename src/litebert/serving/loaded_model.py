@@ -43,6 +43,8 @@ class LoadedModel:
     """Of the files; models with equal files have equal ones."""
     precision: str
     """Its arithmetic; never `auto`."""
+    reads_single_texts: bool = False
+    """Whether it was trained on single texts; False where that is not known, as of an export."""
 
     @property
     def task(self) -> str:
@@ -140,7 +142,13 @@ def _load_torch(directory: Path, settings: ServeSettings, *, digest: str) -> Loa
         pooling=getattr(backend.model, "pooling", "mean"),
         digest=digest,
         precision=predictor.precision,
+        reads_single_texts=_reads_single_texts(getattr(backend, "saved_task", None)),
     )
+
+
+def _reads_single_texts(saved: Any) -> bool:
+    """Whether the task that a model remembers, if any, is one of single texts."""
+    return saved is not None and saved.text is not None and saved.text_pair is None
 
 
 def _load_onnx(directory: Path, settings: ServeSettings, *, digest: str) -> LoadedModel:

@@ -180,7 +180,7 @@ class SimilarityRequest(TruncatedBody):
 
 
 class PredictRequest(TruncatedBody):
-    """A text, a pair `[text, pair]`, or a list of `[text]` and `[text, pair]`."""
+    """A text, a pair `[text, pair]`, or a list of `[text]` and `[text, pair]`, which is a batch."""
 
     inputs: Annotated[
         Text | TextAndPair | Annotated[list[TextAndPair], Field(min_length=1, fail_fast=True)],

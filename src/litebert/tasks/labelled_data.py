@@ -90,6 +90,8 @@ class LabelledData:
     """Why the file was read as this task type."""
     lines: tuple[int, ...] | None = None
     """Line of each example in the file, from 1; None: the examples have ids."""
+    text_pair: str | None = None
+    """Column of the second texts, if a table has them."""
 
     @property
     def targets(self) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from litebert.errors import ConfigError
@@ -9,7 +10,14 @@ from litebert.hub_datasets import is_dataset_name
 from litebert.settings import validate_not_given
 from litebert.tasks.labelled_data import LabelledData, Task
 from litebert.tasks.metrics.metrics import check_metrics
-from litebert.tasks.readers.columns import Columns, SavedTask, resolve_columns
+from litebert.tasks.readers.columns import (
+    Columns,
+    SavedTask,
+    log_columns,
+    resolve_columns,
+    validate_label_is_no_text,
+    with_default_pair,
+)
 from litebert.tasks.readers.splits import warn_duplicates, warn_labels
 from litebert.tasks.readers.tables import Table, hub_table, read_table
 from litebert.tasks.readers.text_files import format_ending
@@ -32,7 +40,7 @@ def read_labelled(
         saved: the task of the model, whose columns replace those that are not named.
         options: the task type, by default guessed and logged; the labels; how invalid answers are treated.
     """
-    options = options or ReadOptions()
+    options, pair = options or ReadOptions(), None
     formats = types_with_format(path)
     if formats:
         task_type, reason = _with_format(path, formats, options)
@@ -41,12 +49,18 @@ def read_labelled(
     else:
         table = read_any_table(path)
         columns = resolve_columns(columns or Columns(), saved, table)
+        validate_label_is_no_text(columns, path)
         task_type, reason = _guess(table, columns, options)
+        if saved is None and task_type.reader.reads_pairs:
+            columns = with_default_pair(columns, table)
+        if "options" not in task_type.reader.input_columns and task_type.reader.saves_columns:
+            log_columns(columns, table)
+        pair = columns.text_pair
         result = task_type.reader.read(table, columns, options)
     warn_duplicates(path, result.examples, result.lines)
     if options.labels is None:  # otherwise the labels are those of the training data
         warn_labels(path, result.labels or ())
-    return _data(path, result, task_type.name, result.reason or reason)
+    return replace(_data(path, result, task_type.name, result.reason or reason), text_pair=pair)
 
 
 def read_any_table(path: Path) -> Table:
@@ -57,11 +71,12 @@ def read_any_table(path: Path) -> Table:
 def task_for(data: LabelledData, columns: Columns, metrics: Sequence[str] = ()) -> Task:
     """The task of some data. Without `metrics`, those of its task type."""
     task_type = get_task_type(data.task_type)
+    pair = columns.text_pair or data.text_pair
     names = tuple(metrics) or task_type.default_metrics(data.labels)
     check_metrics(names, applicable=task_type.all_metrics, num_labels=len(data.labels or ()))
     return Task(
         task_type=data.task_type,
-        text=(columns.text_name, *([columns.text_pair] if columns.text_pair else [])),
+        text=(columns.text_name, *([pair] if pair else [])),
         label=columns.label_name,
         options=columns.options,
         labels=data.labels,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, Self
 import numpy as np
 
 from litebert.errors import ConfigError, DataError
-from litebert.files import update_manifest, write_bytes
+from litebert.files import path_of, update_manifest, write_bytes
 from litebert.tokenization.batch_encoding import (
     BatchEncoding,
     Padding,
@@ -99,8 +99,8 @@ class Tokenizer:
         """Write the tokenizer files into a directory, which may hold other files, and add them to its manifest."""
         files = self.files()
         for name, content in files.items():
-            write_bytes(Path(directory) / name, content)
-        update_manifest(Path(directory), files)
+            write_bytes(path_of(directory) / name, content)
+        update_manifest(path_of(directory), files)
 
     def files(self, *, max_length: int = DEFAULT_MAX_LENGTH) -> Mapping[str, bytes]:
         """Name → content of the files of a tokenizer directory; `AutoTokenizer` of transformers reads them too.

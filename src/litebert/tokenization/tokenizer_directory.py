@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from litebert.errors import ConfigError, DataError
-from litebert.files import MANIFEST, json_bytes, verify_manifest
+from litebert.files import MANIFEST, json_bytes, path_of, verify_manifest
 from litebert.tokenization.sentencepiece_model import SentencePieceModel
 from litebert.tokenization.text_settings import TextSettings
 from litebert.tokenization.transformers_files import CONFIG_FILE, TOKENIZER_FILE, text_settings, tokenizer_config
@@ -32,7 +32,7 @@ def read_model(source: Path | str) -> SubwordModel:
 
 def _local(source: Path | str) -> Path:
     """The file or directory; of a run that of its model. Only a string can be a name on the hub."""
-    path = Path(source)
+    path = path_of(source)
     if isinstance(source, str) and not path.exists() and _HUB_NAME.fullmatch(source):
         from litebert.hub_download import HubOptions, download
 

@@ -246,6 +246,14 @@ def test_predict_rejects_invalid_settings_and_writes_nothing(
     assert [file.name for file in tmp_path.iterdir()] == ["in.csv"]
 
 
+@pytest.mark.parametrize(("model", "name"), [("classifier", "text"), ("resolver", "text_pair"), ("masked", "text")])
+def test_predict_refuses_columns_of_a_file_of_texts(models, tmp_path, model, name):
+    (tmp_path / "in.txt").write_text("the [MASK]\n")
+    run = PredictRun(model=str(models[model]), input=tmp_path / "in.txt", output=tmp_path / "o.csv", **{name: "review"})
+    with pytest.raises(ConfigError, match=rf"^{name}: not used for \w+ and \.txt files; remove these options"):
+        predict(run)
+
+
 @pytest.mark.parametrize(("name", "message"), [("absent.csv", "no such file"), (".", "is a directory")])
 def test_predict_names_an_input_that_is_no_file(models, tmp_path, name, message):
     with pytest.raises(DataError, match=message):

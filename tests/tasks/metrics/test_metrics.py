@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from litebert.errors import ConfigError, MissingExtraError
 from litebert.tasks.metrics import metrics
 from litebert.tasks.metrics.metrics import (
+    _NAMES_ELSEWHERE,
     METRICS,
     check_metrics,
     confusion_matrix,
@@ -228,6 +229,30 @@ def test_confusion_matrix_counts_by_true_and_predicted_label():
 def test_check_metrics_rejects_metrics_that_do_not_apply(names, task_type, num_labels, message):
     with pytest.raises(ConfigError, match=message):
         check_metrics(names, applicable=get_task_type(task_type).all_metrics, num_labels=num_labels)
+
+
+@pytest.mark.parametrize(
+    ("name", "here"),
+    [
+        ("f1_macro", "macro_f1"),
+        ("f1_micro", "micro_f1"),
+        ("f1_samples", "sample_f1"),
+        ("recall_macro", "macro_recall"),
+        ("roc_auc_score", "roc_auc"),
+        ("mse", "neg_mean_absolute_error"),
+        ("matthews_corrcoef", "matthews"),
+        ("spearmanr", "spearman"),
+        ("acuracy", "accuracy"),
+    ],
+)
+def test_check_metrics_names_the_metric_that_scikit_learn_calls_so(name, here):
+    with pytest.raises(ConfigError, match=rf"unknown metric '{name}' \(did you mean '{here}'\?\); expected one of acc"):
+        check_metrics([name], applicable=["accuracy"], num_labels=2)
+
+
+def test_every_name_of_another_library_stands_for_a_metric():
+    assert set(_NAMES_ELSEWHERE.values()) <= set(METRICS)
+    assert not set(_NAMES_ELSEWHERE) & set(METRICS)
 
 
 def test_check_metrics_names_the_missing_package(monkeypatch):

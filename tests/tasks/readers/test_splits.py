@@ -89,3 +89,20 @@ def test_train_dev_split_logs_the_sizes(caplog):
     with caplog.at_level(logging.INFO, "litebert"):
         train_dev_split(data_of([None] * 20), 0.1, seed=0)
     assert "train.tsv: 2 of 20 rows are the development set" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("rare", "warning"),
+    [
+        ([example("odd", None, 2, None)], "train.csv: label 'mixed' has 1 row, so it is not in the development set"),
+        ([example(f"odd {n}", None, 2, None) for n in range(2)], ""),
+        ([example("odd", None, 2, None)] * 2, "label 'mixed' has 2 rows of one group or text, so it is not in the"),
+    ],
+)
+def test_label_of_training_rows_only_is_a_warning(rare, warning, caplog):
+    examples = (*(example(f"text {n}", None, n % 2, None) for n in range(40)), *rare)
+    data = LabelledData(Path("train.csv"), "classification", examples, ("bad", "good", "mixed"), "")
+    train_dev_split(data, 0.1, seed=0, strata=[each.target for each in examples])
+    warned = " ".join(record.message for record in caplog.records if record.levelname == "WARNING")
+    assert warning in warned
+    assert bool(warning) == bool(warned)

@@ -13,10 +13,15 @@ def positional_first(words: Sequence[str], function: Callable[..., Any]) -> list
     tyro takes positional words from one place of the line only, while users add settings to its end. After an option
     its value follows: no word after a flag, all up to the next option after one that takes several, else one.
     """
-    hints = get_type_hints(function, include_extras=True)
-    if Overrides not in hints.values() or "--" in words:
+    if Overrides not in get_type_hints(function, include_extras=True).values() or "--" in words:
         return list(words)
-    takes = dict(_values_by_option(hints))
+    positional, options = positional_and_options(words, function)
+    return [*positional, *options]
+
+
+def positional_and_options(words: Sequence[str], function: Callable[..., Any]) -> tuple[list[str], list[str]]:
+    """The positional words, and the options of the command `function` with their values."""
+    takes = dict(_values_by_option(get_type_hints(function, include_extras=True)))
     positional: list[str] = []
     options: list[str] = []
     values = 0.0
@@ -30,7 +35,7 @@ def positional_first(words: Sequence[str], function: Callable[..., Any]) -> list
             options.append(word)
         else:
             positional.append(word)
-    return [*positional, *options]
+    return positional, options
 
 
 def unknown_options(words: Sequence[str], function: Callable[..., Any]) -> dict[str, list[str]]:

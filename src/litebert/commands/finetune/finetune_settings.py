@@ -20,7 +20,7 @@ from litebert.commands.finetune.default_settings import (
 from litebert.commands.recipes import load_recipe
 from litebert.model.config import Pooling
 from litebert.model.layers.lora_settings import Freeze, LoRASettings
-from litebert.settings import Settings, with_overrides
+from litebert.settings import NameOrNames, Settings, with_overrides
 from litebert.tasks.benchmarks.benchmarks import Split, benchmark_task
 from litebert.tasks.labelled_data import ClassWeights, InvalidAnswers
 from litebert.tasks.readers.columns import Columns
@@ -50,7 +50,8 @@ class LabelledFiles(Settings):
     text: str | None = None
     """Column of the text, or of the lists of words; null: `text`, or `question` in a table of questions."""
     text_pair: str | None = None
-    """Column of the second text of a pair, or of the question of a multiple choice."""
+    """Column of the second text of a pair, or of the question of a multiple choice; null: `text_pair`, if there is such
+    a column."""
     label: str | None = None
     """Column of the label, labels, score, correct option or list of labels; null: `label`, or `answer`."""
     options: tuple[str, ...] = ()
@@ -142,8 +143,8 @@ class FinetuneRun(Settings):
     """Tokenizer directory; null: that of the model."""
     data: Data
     """Labelled files of your own (`train`, …), or a published task (`task`, `directory`)."""
-    metrics: tuple[str, ...] = ()
-    """Metrics; the first selects the best model. Empty: those of the benchmark or of the task type."""
+    metrics: NameOrNames = ()
+    """Metrics, or one; the first selects the best model. Empty: those of the benchmark or of the task type."""
     train: Annotated[TrainSettings, BeforeValidator(_without_spike_detection)]
     """Optimizer, schedule, length of the run, precision. Spike detection is off unless `train.spikes` is given."""
     batch_size: int = Field(default=32, gt=0)

@@ -31,7 +31,7 @@ from litebert.tasks.encoded import LabelledBatch
 from litebert.tasks.labelled_data import LabelledData, Task
 from litebert.tasks.output_formats import SUFFIXES, TableFormat
 from litebert.tasks.read_labelled import read_any_table, read_labelled, task_for, types_with_format
-from litebert.tasks.readers.columns import Columns
+from litebert.tasks.readers.columns import Columns, SavedTask
 from litebert.tasks.readers.splits import train_dev_split, warn_small_dataset, warn_train_dev_leakage
 from litebert.tasks.readers.text_files import format_ending
 from litebert.tasks.types.registry import get_task_type
@@ -112,7 +112,10 @@ def _read_files(files: LabelledFiles) -> tuple[LabelledData, LabelledData]:
         strata = get_task_type(train.task_type).strata
         return train_dev_split(train, files.dev.fraction, seed=files.dev.seed, strata=strata(train) if strata else None)
     like_train = ReadOptions(task_type=train.task_type, labels=train.labels, invalid_answers=files.invalid_answers)
-    return train, read_labelled(files.dev, files.columns, options=like_train)
+    # As a model of the training file reads it, so that both have pairs, or neither.
+    saves_columns = get_task_type(train.task_type).reader.saves_columns
+    saved = SavedTask.of(task_for(train, files.columns), with_columns=saves_columns)
+    return train, read_labelled(files.dev, files.columns, saved=saved, options=like_train)
 
 
 def class_weights(run: FinetuneRun, train: LabelledData) -> np.ndarray | None:

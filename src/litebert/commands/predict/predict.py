@@ -186,7 +186,9 @@ def _predict_file(run: PredictRun, predictor: Predictor) -> PredictResult:
 
 
 def _validate_unused(run: PredictRun, used: Sequence[str], task: str) -> None:
-    given = {name: getattr(run, name) for name in ("text", "text_pair", "options", "top_k") if name not in used}
+    columns = ("text", "text_pair", "options")
+    unused = columns if format_ending(run.input) == ".txt" else [name for name in columns if name not in used]
+    given = {name: getattr(run, name) for name in (*unused, *(() if "top_k" in used else ("top_k",)))}
     validate_not_given(given, f"not used for {task} and {format_ending(run.input)} files; remove these options")
 
 

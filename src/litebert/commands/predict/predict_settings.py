@@ -35,7 +35,8 @@ class PredictRun(Settings):
     text: str | None = None
     """Column of the text or of the words (default: as in training, or `text`)."""
     text_pair: str | None = None
-    """Column of the second text of a pair, of the question of a multiple choice, or of the context of a question."""
+    """Column of the second text of a pair, of the question of a multiple choice, or of the context of a question
+    (default: as in training)."""
     options: tuple[str, ...] = ()
     """Columns of the options of a multiple choice (default: those named option1, option2, …)."""
     task: str | None = None

@@ -15,7 +15,7 @@ from typing import Any, Literal, Self, get_args
 import numpy as np
 
 from litebert.errors import CheckpointError, DataError
-from litebert.files import MANIFEST, read_manifest, sha256, write_json
+from litebert.files import MANIFEST, path_of, read_manifest, sha256, write_json
 from litebert.tokenization.tokenizer import Tokenizer
 
 FORMAT_VERSION = 1
@@ -110,7 +110,8 @@ class Corpus:
     @classmethod
     def open(cls, directory: Path | str, split: Split = "train") -> Self:
         """The split of a corpus; DataError if there is none, it is damaged, of another version or without documents."""
-        corpus = cls(Path(directory), split, read_description(Path(directory)))
+        directory = path_of(directory)
+        corpus = cls(directory, split, read_description(directory))
         if not corpus.entries:
             advice = {
                 "train": "it is for evaluation; build another one with text besides the validation files",

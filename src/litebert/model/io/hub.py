@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Final
 
 from litebert.errors import CheckpointError
-from litebert.files import MANIFEST, README, RUN_SETTINGS, TRAINER_STATE, read_manifest
+from litebert.files import MANIFEST, README, RUN_SETTINGS, TRAINER_STATE, path_of, read_manifest
 from litebert.hub_download import HubOptions, download
 from litebert.model.io.model_spec import CONFIG
 from litebert.model.presets import PRESETS
@@ -18,7 +18,7 @@ def model_directory(source: Path | str, *, hub: HubOptions = HUB) -> Path:
 
     Only a string can be a name on the hub. Raises CheckpointError if there is no such model.
     """
-    path = Path(source)
+    path = path_of(source)
     if path.is_dir():
         return resolve_model_directory(path)
     if path.exists():
@@ -59,7 +59,7 @@ def resolve_model_directory(path: Path | str) -> Path:
 
     Raises CheckpointError if the run has no model yet.
     """
-    directory = Path(path)
+    directory = path_of(path)
     if (directory / CONFIG).exists():
         return directory
     if (directory / "model" / CONFIG).exists():

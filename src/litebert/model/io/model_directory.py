@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from litebert.errors import CheckpointError, ConfigError
-from litebert.files import MANIFEST, atomic_directory, json_bytes, verify_manifest, write_bytes, write_json
+from litebert.files import MANIFEST, atomic_directory, json_bytes, path_of, verify_manifest, write_bytes, write_json
 from litebert.hub_download import HubOptions
 from litebert.model import models
 from litebert.model.config import ModelConfig
@@ -117,7 +117,7 @@ def save_model(
         CheckpointError: `directory` holds other files.
         ConfigError: the model cannot be saved, or a weight is too large for `dtype`.
     """
-    directory = Path(directory)
+    directory = path_of(directory)
     model = merged(model) if can_be_merged(model) else model
     spec = spec_of(model, labels=labels, problem_type=problem_type)
     check_replaceable(directory, CONFIG)

@@ -14,6 +14,9 @@ from litebert.serving.served_tasks import Scorer
 from litebert.serving.server_state import State
 from litebert.serving.words_in_text import Word, words_in
 
+SINGLE_TEXTS: Final = (
+    'inputs: ["A", "B"] is one pair of texts, but the model was trained on single texts; send a batch as [["A"], ["B"]]'
+)
 router = APIRouter(responses=ERROR_RESPONSES, tags=["predictions"])
 MASK = "[MASK]"
 MAX_CANDIDATES: Final = 10_000
@@ -30,6 +33,8 @@ async def predict(
     """
     model = state.models.find(body.model, "/predict")
     is_batch = isinstance(body.inputs, list) and isinstance(body.inputs[0], list)
+    if isinstance(body.inputs, list) and len(body.inputs) == 2 and not is_batch and model.loaded.reads_single_texts:
+        raise RequestError(SINGLE_TEXTS)
     texts = [_text_or_pair(each) for each in (body.inputs if is_batch else [body.inputs])]
     inputs = [OperationInput(each, [(each,) if isinstance(each, str) else each]) for each in texts]
     scorer = _scorer(model)

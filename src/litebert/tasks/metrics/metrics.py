@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from litebert.errors import ConfigError, import_extra
+from litebert.errors import ConfigError, did_you_mean, import_extra
 from litebert.tasks.metrics.entities import entity_scores
 from litebert.tasks.metrics.squad_metrics import answer_exact_match, answer_f1
 
@@ -162,6 +162,18 @@ METRICS = {
     "exact_match": Metric(answer_exact_match, in_percent=True),
 }
 """Every metric by its name; `TaskType.all_metrics` are those of a task type."""
+_NAMES_ELSEWHERE: Final = {
+    "mcc": "matthews",
+    "matthews_corrcoef": "matthews",
+    "pearsonr": "pearson",
+    "spearmanr": "spearman",
+    **dict.fromkeys(("mae", "mean_absolute_error", "mse", "rmse", "mean_squared_error"), "neg_mean_absolute_error"),
+    **{f"neg_{name}": "neg_mean_absolute_error" for name in ("mean_squared_error", "root_mean_squared_error")},
+    **{f"{name}_score": name for name in ("accuracy", "f1", "precision", "recall", "balanced_accuracy", "r2")},
+    **dict.fromkeys(("auc", "auroc", "roc_auc_score", "roc_auc_ovr", "roc_auc_ovo"), "roc_auc"),
+    "exact_match_score": "exact_match",
+}
+"""Names of scikit-learn and scipy → the metric here; those such as `f1_macro` follow a rule."""
 
 
 def register_metric(measure: Callable[[Any, Any], float]) -> str:
@@ -184,13 +196,20 @@ def check_metrics(names: Iterable[str], *, applicable: Sequence[str], num_labels
     """Raise ConfigError unless every metric exists, is applicable and its package is installed."""
     for name in names:
         if name not in METRICS:
-            raise ConfigError(f"metrics: unknown metric {name!r}; expected one of {', '.join(METRICS)}")
+            raise ConfigError(f"metrics: unknown metric {name!r}{_meant(name)}; expected one of {', '.join(METRICS)}")
         if name not in (*applicable, *_OWN_METRICS):
             raise ConfigError(f"metrics: {name!r} does not apply to this task type; use {', '.join(applicable)}")
         if name in OF_SECOND_LABEL and num_labels != 2:
             raise ConfigError(f"metrics: {name!r} is for two labels, this task has {num_labels}; use 'macro_{name}'")
         if package := METRICS[name].requires:
             _imported(package)
+
+
+def _meant(name: str) -> str:
+    """The metric here that scikit-learn or scipy calls `name`, as a question; else one that is spelt alike."""
+    score, _, average = name.partition("_")
+    here = _NAMES_ELSEWHERE.get(name, f"{average.removesuffix('s')}_{score}")
+    return f" (did you mean {here!r}?)" if here in METRICS else did_you_mean(name, METRICS)
 
 
 def measure(names: Iterable[str], predictions: Any, labels: Any, probabilities: Any = None) -> dict[str, float]:

@@ -7,15 +7,18 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Self
+from typing import Final, Self
 
-from litebert.errors import DataError
+from litebert.errors import ConfigError, DataError
 from litebert.files import TASK, json_bytes
 from litebert.settings import Settings
 from litebert.tasks.labelled_data import Task
 from litebert.tasks.readers.tables import Table
 
 logger = logging.getLogger(__name__)
+
+DEFAULT_PAIR: Final = "text_pair"
+"""Column of the second text of a pair, where no other is named and the training file has it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -25,7 +28,7 @@ class Columns:
     text: str | None = None
     """The text, or the list of words. Default: `text`, or `question` in a table of questions."""
     text_pair: str | None = None
-    """The second text of a pair; the question of a multiple choice. Default: none."""
+    """The second text of a pair; the question of a multiple choice. Default: `text_pair`, if there is such a column."""
     label: str | None = None
     """The label, labels, score, correct option or list of labels. Default: `label`, or `answer`."""
     options: tuple[str, ...] = ()
@@ -49,6 +52,34 @@ class Columns:
         """The named columns."""
         single = (self.text, self.text_pair, self.label, self.group, self.slice)
         return (*(name for name in single if name is not None), *self.options)
+
+
+def with_default_pair(columns: Columns, table: Table) -> Columns:
+    """`columns`, with `text_pair` as the second text if the table has it and nothing else is read from it."""
+    others = (columns.text_name, columns.label_name, *columns.named())
+    if columns.text_pair is not None or DEFAULT_PAIR not in table.columns or DEFAULT_PAIR in others:
+        return columns
+    return replace(columns, text_pair=DEFAULT_PAIR)
+
+
+def validate_label_is_no_text(columns: Columns, path: Path) -> None:
+    """Raise ConfigError where one column is both a text and the label, which a model would only copy."""
+    if columns.label_name in (columns.text_name, columns.text_pair):
+        option = "--text" if columns.label_name == columns.text_name else "--text-pair"
+        raise ConfigError(
+            f"{path}: the column {columns.label_name!r} is both the text and the label; name another one ({option} or "
+            "--label)"
+        )
+
+
+def log_columns(columns: Columns, table: Table) -> None:
+    """Log which columns of texts and labels are read, and which columns are not."""
+    named = {"text": columns.text_name, "text_pair": columns.text_pair, "label": columns.label_name}
+    named |= {"group": columns.group, "slice": columns.slice}
+    read = {name: column for name, column in named.items() if column is not None}
+    shown = ", ".join(name if name == column else f"{name} {column!r}" for name, column in read.items())
+    others = ", ".join(repr(column) for column in table.columns if column not in read.values())
+    logger.info("%s: columns read: %s; not read: %s", table.path, shown, others or "none")
 
 
 def group_and_slice(table: Table, columns: Columns) -> tuple[Sequence[str | None], Sequence[str | None]]:
@@ -124,6 +155,8 @@ def resolve_columns(columns: Columns, saved: SavedTask | None, table: Table) -> 
         )
     if saved.text_pair is None and found.text_pair is not None:
         logger.warning("%s: the model was trained on single texts and is given pairs", table.path)
+    if found.text_pair is None and DEFAULT_PAIR in table.columns:
+        logger.info("%s: the column %r is not read; the model was trained on single texts", table.path, DEFAULT_PAIR)
     used, default = (
         {"text": each.text_name, "text_pair": each.text_pair, "label": each.label_name} for each in (found, columns)
     )

@@ -97,6 +97,11 @@ class ExampleReader:
     """Fields of `Columns` that `read_inputs` uses."""
     file_format: FileFormat | None = None
 
+    @property
+    def reads_pairs(self) -> bool:
+        """Whether a column `text_pair` is the second text by default; questions have default names of their own."""
+        return self.saves_columns and "text_pair" in self.input_columns
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Loss:

@@ -1,0 +1,45 @@
+"""Two texts in one list are a pair; a model that was trained on single texts refuses them."""
+
+import pytest
+
+from litebert.model.io.model_directory import save_model
+from litebert.model.models import ForSequenceClassification
+from support.programs.serving import Application
+
+TASKS = {
+    "single": b'{"task_type": "classification", "text": "review", "label": "stars"}',
+    "pairs": b'{"task_type": "classification", "text": "a", "text_pair": "b", "label": "same"}',
+    "unknown": None,
+}
+
+
+@pytest.fixture(scope="module")
+def server(tiny_tokenizer, small_config, tmp_path_factory):
+    root, models = tmp_path_factory.mktemp("served"), []
+    for name, task in TASKS.items():
+        files = {**tiny_tokenizer.files(), **({"task.json": task} if task else {})}
+        model = ForSequenceClassification(small_config, num_labels=2)
+        options = {"labels": ("bad", "good"), "problem_type": "single_label_classification"}
+        models.append(save_model(model, root / name, extra_files=files, **options))
+    with Application(*models) as running:
+        yield running
+
+
+def test_two_texts_are_no_pair_for_a_model_of_single_texts(server):
+    response = server.ask("/predict", {"model": "single", "inputs": ["the film", "a play"]})
+    assert response.status_code == 422
+    assert response.json()["error"].endswith('trained on single texts; send a batch as [["A"], ["B"]]')
+
+
+@pytest.mark.parametrize("inputs", ["the film", ["the film"], [["the film"], ["a play"]]])
+def test_texts_and_batches_of_texts_are_answered(server, inputs):
+    response = server.ask("/predict", {"model": "single", "inputs": inputs})
+    assert response.status_code == 200
+    assert len(response.json()) == 2
+
+
+@pytest.mark.parametrize("model", ["pairs", "unknown"])
+def test_two_texts_are_one_pair_for_other_models(server, model):
+    pair = ["the film", "a play"]
+    one, batch = (server.ask("/predict", {"model": model, "inputs": inputs}).json() for inputs in (pair, [pair]))
+    assert [one] == batch
