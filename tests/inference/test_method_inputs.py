@@ -122,3 +122,30 @@ def test_probabilities_of_no_texts_have_a_column_for_each_label(predictors):
 def test_probabilities_of_a_model_without_labels_of_texts_are_refused(predictors, name, fitting):
     with pytest.raises(ConfigError, match=rf"Predictor\.probabilities: .*; call '{fitting}'"):
         predictors[name].probabilities(TEXTS)
+
+
+@pytest.mark.parametrize("pair", [(), ("a", "b", "c"), ("a", 1)])
+def test_text_that_is_no_text_and_no_pair_is_an_error(predictors, pair):
+    with pytest.raises(ConfigError, match=r"texts\[0\]: expected a text or a pair of texts, found"):
+        predictors["classifier"].classify([pair])
+
+
+def test_a_tuple_of_one_text_is_that_text(predictors):
+    assert predictors["classifier"].classify([("music",)]) == predictors["classifier"].classify(["music"])
+
+
+@pytest.mark.parametrize(
+    ("questions", "message"),
+    [
+        ("one text", "questions: expected a list of texts"),
+        ([("text", ["a", "b"])], r"questions\[0\]: expected \(text, "),
+    ],
+)
+def test_question_without_its_three_parts_is_an_error(predictors, questions, message):
+    with pytest.raises(ConfigError, match=message):
+        predictors["chooser"].multiple_choice(questions)
+
+
+def test_predict_takes_arrays_of_words(predictors):
+    sentences = [np.array(words) for words in SENTENCES]
+    assert predictors["tagger"].predict(sentences) == predictors["tagger"].classify_tokens(SENTENCES)

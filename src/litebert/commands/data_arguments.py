@@ -23,8 +23,8 @@ class ColumnArguments(Settings):
     text: str | None = None
     """Column of the text (default: as in training, or `text`)."""
     text_pair: str | None = None
-    """Column of the second text of a pair, or of the question of a multiple choice (default: as in training, or
-    `text_pair` if there is one)."""
+    """Column of the second text of a pair, or of the question of a multiple choice (default: as in training; there
+    `text_pair`, if such a column has texts)."""
     label: str | None = None
     """Column of the label, labels, score or correct option (default: as in training, or `label`)."""
     options: tuple[str, ...] = ()

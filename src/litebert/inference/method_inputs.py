@@ -21,7 +21,7 @@ def method_examples(method: str, inputs: Sequence[Any]) -> Sequence[Any]:
 
     A method of a task type of your own has examples only.
     """
-    are_plain = any(isinstance(each, str) or type(each) in (tuple, list) for each in inputs)
+    are_plain = any(isinstance(each, Iterable) and not hasattr(each, "_fields") for each in inputs)
     return EXAMPLES[method](inputs) if are_plain and method in EXAMPLES else inputs
 
 
@@ -30,14 +30,22 @@ def text_examples(texts: Iterable[Text]) -> list[Example]:
     texts = validate_texts(texts)
     for number, text in enumerate(texts):
         parts = (text,) if isinstance(text, str) else text
-        if not isinstance(parts, tuple | list) or len(parts) > 2 or not all(isinstance(part, str) for part in parts):
+        if (
+            not isinstance(parts, tuple | list)
+            or len(parts) not in (1, 2)
+            or not all(isinstance(part, str) for part in parts)
+        ):
             raise ConfigError(f"texts[{number}]: expected a text or a pair of texts, found {text!r:.80}")
-    pairs = [(text, None) if isinstance(text, str) else text for text in texts]
-    return [Example(text=text, text_pair=pair) for text, pair in pairs]
+    pairs = [(text,) if isinstance(text, str) else tuple(text) for text in texts]
+    return [Example(text=text, text_pair=pair[0] if pair else None) for text, *pair in pairs]
 
 
 def choice_examples(questions: Iterable[Options]) -> list[ChoiceExample]:
     """An example for each question; ConfigError unless all have equally many options."""
+    questions = validate_texts(questions, name="questions")
+    for number, each in enumerate(questions):
+        if not isinstance(each, tuple | list) or len(each) != 3:
+            raise ConfigError(f"questions[{number}]: expected (text, question or None, options), found {each!r:.80}")
     examples = [
         ChoiceExample(text=text, question=question, options=tuple(options)) for text, question, options in questions
     ]

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from litebert.errors import ConfigError
+from litebert.errors import ConfigError, DataError
 from litebert.hub_datasets import is_dataset_name
 from litebert.settings import validate_not_given
 from litebert.tasks.labelled_data import LabelledData, Task
@@ -30,7 +30,12 @@ MAX_SHOWN_LABELS = 10
 
 
 def read_labelled(
-    path: Path, columns: Columns | None = None, *, saved: SavedTask | None = None, options: ReadOptions | None = None
+    path: Path,
+    columns: Columns | None = None,
+    *,
+    saved: SavedTask | None = None,
+    options: ReadOptions | None = None,
+    default_pair: bool = False,
 ) -> LabelledData:
     """The examples of a labelled file; DataError with file, line and field where it is invalid.
 
@@ -39,6 +44,7 @@ def read_labelled(
         columns: the named columns.
         saved: the task of the model, whose columns replace those that are not named.
         options: the task type, by default guessed and logged; the labels; how invalid answers are treated.
+        default_pair: whether a column `text_pair` is the second text, where none is named: in training.
     """
     options, pair = options or ReadOptions(), None
     formats = types_with_format(path)
@@ -49,9 +55,14 @@ def read_labelled(
     else:
         table = read_any_table(path)
         columns = resolve_columns(columns or Columns(), saved, table)
-        validate_label_is_no_text(columns, path)
-        task_type, reason = _guess(table, columns, options)
-        if saved is None and task_type.reader.reads_pairs:
+        try:
+            task_type, reason = _guess(table, columns, options)
+        except DataError:
+            validate_label_is_no_text(columns, path)  # the cause, where texts look like labels
+            raise
+        if task_type.reader.saves_columns:  # questions have columns of other names
+            validate_label_is_no_text(columns, path)
+        if default_pair and task_type.reader.reads_pairs:
             columns = with_default_pair(columns, table)
         if "options" not in task_type.reader.input_columns and task_type.reader.saves_columns:
             log_columns(columns, table)

@@ -94,9 +94,9 @@ def test_train_dev_split_logs_the_sizes(caplog):
 @pytest.mark.parametrize(
     ("rare", "warning"),
     [
-        ([example("odd", None, 2, None)], "train.csv: label 'mixed' has 1 row, so it is not in the development set"),
+        ([example("odd", None, 2, None)], "train.csv: label 'mixed' has 1 row, and none in the development set"),
         ([example(f"odd {n}", None, 2, None) for n in range(2)], ""),
-        ([example("odd", None, 2, None)] * 2, "label 'mixed' has 2 rows of one group or text, so it is not in the"),
+        ([example("odd", None, 2, None)] * 2, "label 'mixed' has 2 rows, and none in the development set"),
     ],
 )
 def test_label_of_training_rows_only_is_a_warning(rare, warning, caplog):

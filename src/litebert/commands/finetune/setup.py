@@ -81,7 +81,7 @@ def read_examples(run: FinetuneRun) -> RunData:
     """The task and its examples."""
     data = run.data
     if isinstance(data, LabelledFiles):
-        train, dev = _read_files(data)
+        train, dev = _read_files(data, run.metrics)
         task = task_for(train, data.columns, run.metrics)
     else:
         train = read_benchmark(data.task, data.directory, "train", files=data.split_files)
@@ -105,16 +105,16 @@ def task_of_benchmark(benchmark: BenchmarkTask, data: LabelledData, metrics: tup
     return task_for(data, columns, metrics or benchmark.metrics)
 
 
-def _read_files(files: LabelledFiles) -> tuple[LabelledData, LabelledData]:
+def _read_files(files: LabelledFiles, metrics: tuple[str, ...]) -> tuple[LabelledData, LabelledData]:
     options = ReadOptions(task_type=files.task_type, invalid_answers=files.invalid_answers)
-    train = read_labelled(files.train, files.columns, options=options)
+    train = read_labelled(files.train, files.columns, options=options, default_pair=True)
     if isinstance(files.dev, DevSplit):
         strata = get_task_type(train.task_type).strata
         return train_dev_split(train, files.dev.fraction, seed=files.dev.seed, strata=strata(train) if strata else None)
     like_train = ReadOptions(task_type=train.task_type, labels=train.labels, invalid_answers=files.invalid_answers)
     # As a model of the training file reads it, so that both have pairs, or neither.
     saves_columns = get_task_type(train.task_type).reader.saves_columns
-    saved = SavedTask.of(task_for(train, files.columns), with_columns=saves_columns)
+    saved = SavedTask.of(task_for(train, files.columns, metrics), with_columns=saves_columns)
     return train, read_labelled(files.dev, files.columns, saved=saved, options=like_train)
 
 

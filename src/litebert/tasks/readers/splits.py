@@ -64,18 +64,18 @@ def train_dev_split(
 
 
 def _warn_labels_not_in_dev(data: LabelledData, dev: Sequence[int]) -> None:
-    """Warn of labels all of whose rows are training rows: a single row, or rows of one group or text."""
+    """Warn of labels all of whose rows are training rows: a single row, or rows that stay together."""
     targets = [example.target for example in data.examples]
     if data.labels is None or not all(isinstance(target, int) for target in targets):
         return
     rows, in_dev = Counter(targets), {targets[index] for index in dev}
     missing = [
-        f"label {data.labels[target]!r} has {count} {'row' if count == 1 else 'rows of one group or text'}"
+        f"label {data.labels[target]!r} has {count} {'row' if count == 1 else 'rows'}"
         for target, count in sorted(rows.items())
         if target not in in_dev
     ]
     if missing:
-        logger.warning("%s: %s, so it is not in the development set", data.path, _shown(missing))
+        logger.warning("%s: %s, and none in the development set", data.path, _shown(missing))
 
 
 def _drawn_groups(groups: Sequence[Sequence[int]], fraction: float) -> Sequence[int]:
