@@ -22,7 +22,7 @@ from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.model.encoder import Encoder
 from litebert.model.io.hub import model_directory
 from litebert.model.io.model_directory import load_model, spec_of
-from litebert.model.io.model_spec import read_model_spec
+from litebert.model.io.model_spec import ModelSpec
 
 MAX_LENGTH = 128
 """Tokens in an example, if all models have as many positions."""
@@ -97,16 +97,16 @@ def layers(run: LayersRun) -> LayersResult:
     positions = min(spec_of(model).config.max_position_embeddings for model in models.values())
     found = {}
     for name, model in models.items():
-        sampling = _sampling(directories[name], most=min(MAX_LENGTH, positions))
+        sampling = _sampling(directories[name], spec_of(model), most=min(MAX_LENGTH, positions))
         batches = PretrainBatches(corpus, sampling, batch_size=run.examples, microbatch_size=run.examples, seed=0)
         found[name] = layer_transitions(model, batches)
     line_panels(layer_panels(found), run.out, title="Input and output of each layer")
     return LayersResult(run.out, found)
 
 
-def _sampling(model: Path, *, most: int) -> SamplingSettings:
+def _sampling(model: Path, spec: ModelSpec, *, most: int) -> SamplingSettings:
     """Masked examples as in the pretraining of a model, of at most `most` tokens."""
-    recorded = recorded_sampling(model, read_model_spec(model))
+    recorded = recorded_sampling(model, spec)
     masked = {"max_length": min(most, recorded["max_length"]), "causal_fraction": 0.0, "packing": False}
     return SamplingSettings.parse({**recorded, **masked}, where=str(model))
 
