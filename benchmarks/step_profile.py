@@ -41,6 +41,7 @@ from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.loss_sums import LossSums
 from litebert.model.config import ModelConfig
 from litebert.model.kernels.layout import LAYOUTS
+from litebert.model.kernels.native.library import use_native_kernels
 from litebert.model.layers.block import FusedQKV
 from litebert.model.losses import classification_loss
 from litebert.model.models import ForPretraining
@@ -173,10 +174,13 @@ def measured_part(name: str, function: Callable[[Tensor], Tensor], inputs: Tenso
     with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor), torch.autocast("cpu", torch.bfloat16):
         output = function(leaf)
         del output
+    use_native_kernels(False)  # which count and time no products
     with FlopCounterMode(display=False) as counter:
         run()
-    taken, products = timing.median_seconds(run, CPU, seconds=seconds), product_seconds(run, seconds=seconds)
-    return Part(name, times * taken, times * counter.get_total_flops(), times * sum(kept.values()), times * products)
+    alone = product_seconds(run, seconds=seconds)
+    use_native_kernels(True)
+    taken = timing.median_seconds(run, CPU, seconds=seconds)
+    return Part(name, times * taken, times * counter.get_total_flops(), times * sum(kept.values()), times * alone)
 
 
 def forward_and_backward(model: ForPretraining, batch: PretrainBatch) -> None:

@@ -12,9 +12,11 @@ from litebert.commands.pretrain.dry_run import dry_run
 from litebert.commands.pretrain.pretrain import pretrain
 from litebert.model import matmul_speed
 from litebert.model.encoder import Encoder
+from litebert.model.kernels.native.library import native_library
 from litebert.model.matmul_speed import MatmulSpeed
 from litebert.model.models import SentenceEmbedder
 from litebert.settings import read_yaml
+from support.models.native_kernels import NEEDS_GCC
 from support.models.tolerances import close_to
 from support.runs.pretrain_runs import losses, plan
 
@@ -30,6 +32,15 @@ def test_compute_configures_the_encoder(small_config, monkeypatch, compiled, eve
     Compute(compile=compiled, activation_checkpoint_interval=every).apply(model)
     assert model.encoder.activation_checkpoint_interval == every
     assert calls == [model.encoder] * compiled
+
+
+@NEEDS_GCC
+def test_kernels_are_those_of_the_settings(small_config):
+    model = SentenceEmbedder(small_config)
+    Compute(native_kernels=False).apply(model)
+    assert native_library() is None
+    Compute().apply(model)
+    assert native_library() is not None
 
 
 @pytest.mark.parametrize("every", [1, 2])

@@ -27,7 +27,14 @@ def test_doctor_reports_versions_devices_and_sizes(diagnosis):
 
 def test_diagnosis_text_shows_every_figure(diagnosis, tmp_path):
     text = diagnosis.to_text()
-    for shown in (diagnosis.processor, diagnosis.python, f"torch {diagnosis.versions['torch']}", "GFLOP/s", "plot"):
+    for shown in (
+        diagnosis.processor,
+        diagnosis.python,
+        f"torch {diagnosis.versions['torch']}",
+        "GFLOP/s",
+        "plot",
+        diagnosis.kernels,
+    ):
         assert shown in text
     diagnosis.write(tmp_path / "diagnosis.json")
     assert Diagnosis.read(tmp_path / "diagnosis.json") == diagnosis

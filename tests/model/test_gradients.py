@@ -11,6 +11,7 @@ from litebert.corpus.sampling.pretrain_batches import PretrainBatch
 from litebert.model.config import ModelConfig
 from litebert.model.kernels.layout import AttentionKernel
 from support.models.model_builders import packed_rows, padded_mask, random_batch
+from support.models.native_kernels import NEEDS_GCC, native_kernels
 from support.models.tolerances import tolerance
 from support.models.unchecked import pretraining_gradient
 
@@ -89,6 +90,24 @@ def test_gradient_is_equal_with_packed_rows(expected, kernel, interval):
 def test_gradient_is_equal_compiled(unchecked, expected, kernel):
     ours = unchecked(pretraining_gradient, CONFIG, [batches(range(8), packed=ROWS)], kernel, 2, True)
     assert_equal(ours, expected)
+
+
+MODERN = {"norm_first": True, "gated_feed_forward": True, "position_embedding": "rotary", "hidden_act": "gelu"}
+
+
+@NEEDS_GCC
+@pytest.mark.parametrize("precision", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("changes", [{}, MODERN, {"hidden_act": "gelu"}], ids=["albert", "modern", "exact gelu"])
+def test_gradient_is_equal_with_and_without_native_kernels(changes, precision):
+    config = CONFIG.model_copy(update=changes)
+
+    def computed(native: bool) -> torch.Tensor:
+        with native_kernels(native), torch.autocast("cpu", torch.bfloat16, enabled=precision == torch.bfloat16):
+            return pretraining_gradient(config, [batches(range(8))], "unpadded", None, False)
+
+    ours, expected = computed(True), computed(False)
+    assert not torch.equal(ours, expected)
+    assert (ours - expected).norm() <= tolerance(precision, "compound") * expected.norm()
 
 
 def test_gradient_depends_on_label_counts_of_all_parts():

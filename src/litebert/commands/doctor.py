@@ -15,6 +15,7 @@ from litebert.commands.result import Result
 from litebert.files import free_space, readable_bytes
 from litebert.machine import num_cores, package_version, processor_name, total_memory
 from litebert.model import matmul_speed
+from litebert.model.kernels.native.library import native_kernels_found
 from litebert.model.matmul_speed import Use
 from litebert.model.presets import preset
 from litebert.precision import gpu_computes_bf16
@@ -79,6 +80,7 @@ class Diagnosis(Result):
     memory_bytes: int | None
     disk_free_bytes: int
     devices: list[str]
+    kernels: str
     matmul: list[MatmulThroughput]
     advice: list[str]
 
@@ -91,6 +93,7 @@ class Diagnosis(Result):
             f"memory     {memory}",
             f"disk       {readable_bytes(self.disk_free_bytes)} free here",
             f"devices    {', '.join(self.devices)}",
+            f"kernels    {self.kernels}",
             "versions   " + ", ".join(f"{name} {number}" for name, number in self.versions.items()),
             f"extras     {self._names(found=True)}; not installed: {self._names(found=False)}",
             f"GFLOP/s    {'':17}{''.join(f'{name:>10}' for name in COLUMNS)}  precision: auto",
@@ -117,6 +120,7 @@ def doctor(directory: Path = Path()) -> Diagnosis:
         memory_bytes=total_memory(),
         disk_free_bytes=free,
         devices=[*(f"cuda:{i} {torch.cuda.get_device_name(i)}" for i in range(torch.cuda.device_count())), "cpu"],
+        kernels=native_kernels_found(),
         matmul=matmul,
         advice=_advice(matmul, free),
     )

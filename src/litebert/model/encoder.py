@@ -16,6 +16,7 @@ from torch.utils.checkpoint import checkpoint
 from litebert.errors import DataError
 from litebert.model.config import ModelConfig
 from litebert.model.kernels.layout import LAYOUTS, AttentionKernel, Layout, default_kernel, rounded_up
+from litebert.model.kernels.native.library import native_library
 from litebert.model.kernels.rotary import rotation_at
 from litebert.model.layers.block import (
     NO_UPDATES,
@@ -26,6 +27,7 @@ from litebert.model.layers.block import (
     RecursionLoRA,
     WeightUpdates,
 )
+from litebert.model.layers.layer_norm import LayerNorm
 from litebert.model.layers.lora_settings import LoRASettings
 from litebert.model.outputs import EncoderOutput
 from litebert.model.shapes import Starts
@@ -57,7 +59,7 @@ class Encoder(nn.Module):
         self.feed_forwards = nn.ModuleList(FeedForward(config) for _ in range(feed_forwards))
         updated = self.schedule if config.recursion_lora_rank else ()
         self.recursion_lora = nn.ModuleList(RecursionLoRA(config) for _ in updated)
-        self.final_norm = nn.LayerNorm(H, eps=config.layer_norm_eps) if config.norm_first else nn.Identity()
+        self.final_norm = LayerNorm(H, eps=config.layer_norm_eps) if config.norm_first else nn.Identity()
         self.pooler = nn.Linear(H, H) if pooler else None
         self._run_block = run_block
 
@@ -179,7 +181,8 @@ class Encoder(nn.Module):
             attention_mask.device,
             training=self.training,
             row=length * self.config.hidden_size,
-            sixteen_bits=torch.is_autocast_enabled("cpu") and not self.config.attention_probs_dropout_prob,
+            one_call=not self.config.attention_probs_dropout_prob
+            and (torch.is_autocast_enabled("cpu") or (attention_mask.is_cpu and native_library() is not None)),
         )
         return LAYOUTS[kernel](attention_mask, sequence_starts, causal=causal)
 

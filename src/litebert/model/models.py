@@ -15,6 +15,7 @@ from litebert.model.io.hub_model import HubModel
 from litebert.model.io.model_spec import TrainedPairing
 from litebert.model.kernels.cross_entropy import at_least_32_bits
 from litebert.model.layers.block import MaskedLMHead
+from litebert.model.layers.layer_norm import LayerNorm
 from litebert.model.model_inputs import (
     ModelInputs,
     complete_inputs,
@@ -286,7 +287,7 @@ class ForQuestionAnsweringWithNoAnswer(HubModel):
         self.encoder = Encoder(config, pooler=False)
         self.start = nn.Linear(hidden, 1)
         self.end_dense = nn.Linear(2 * hidden, hidden)
-        self.end_norm = nn.LayerNorm(hidden, eps=config.layer_norm_eps)
+        self.end_norm = LayerNorm(hidden, eps=config.layer_norm_eps)
         self.end = nn.Linear(hidden, 1)
         self.answer_dense = nn.Linear(2 * hidden, hidden)
         self.answer = nn.Linear(hidden, 1, bias=False)

@@ -9,10 +9,17 @@ from hypothesis import strategies as st
 from litebert.model.kernels import cross_entropy
 from litebert.model.kernels.cross_entropy import NO_LABEL, at_least_32_bits, vocabulary_loss
 from litebert.model.models import ForPretraining
+from support.models.native_kernels import BOTH, native_kernels
 from support.models.tolerances import TOLERANCES, tolerance
 
 CLASSES, WIDTH = 11, 6
 DTYPES = TOLERANCES["norm"]
+
+
+@pytest.fixture(autouse=True, scope="module", params=BOTH)
+def _kernels(request):
+    with native_kernels(request.param):
+        yield
 
 
 def inputs_of(rows, dtype, *, scale=1.0):

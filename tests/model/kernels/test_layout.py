@@ -104,7 +104,7 @@ def test_layout_with_row_starts_equals_the_default(mask):
 
 
 @pytest.mark.parametrize(
-    ("device", "training", "row", "sixteen_bits", "kernel"),
+    ("device", "training", "row", "one_call", "kernel"),
     [
         ("cpu", True, 128 * 128, False, "unpadded"),
         ("cpu", True, 64 * 128, False, "sdpa"),
@@ -113,10 +113,8 @@ def test_layout_with_row_starts_equals_the_default(mask):
         ("cuda", True, 512 * 768, True, "sdpa"),
     ],
 )
-def test_default_kernel_is_unpadded_for_training_on_a_cpu_unless_rows_are_tiny_in_fp32(
-    device, training, row, sixteen_bits, kernel
-):
-    assert default_kernel(torch.device(device), training=training, row=row, sixteen_bits=sixteen_bits) == kernel
+def test_default_kernel_is_unpadded_for_training_on_a_cpu_unless_rows_are_tiny(device, training, row, one_call, kernel):
+    assert default_kernel(torch.device(device), training=training, row=row, one_call=one_call) == kernel
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,8 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from litebert.model.kernels.native.library import NativeLibrary, native_library
+
 NO_LABEL: Final = -100
 _ROWS_PER_PRODUCT: Final = 256
 """On a CPU; enough for a product at full speed, and few enough that its result stays in the cache."""
@@ -43,7 +45,8 @@ def vocabulary_loss(
     """
     # Without gradients the inputs of a function may still require them.
     trained = torch.is_grad_enabled() and any(each.requires_grad for each in (states, weight, bias))
-    return VocabularyLoss(*_VocabularyLoss.apply(states, weight, bias, labels, trained))
+    library = native_library(states, weight) if bias.dtype == torch.float32 else None
+    return VocabularyLoss(*_VocabularyLoss.apply(library, states, weight, bias, labels, trained))
 
 
 def at_least_32_bits(logits: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
@@ -54,36 +57,24 @@ def at_least_32_bits(logits: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]
 class _VocabularyLoss(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any, states: Tensor, weight: Tensor, bias: Tensor, labels: Tensor, trained: bool
+        ctx: Any,
+        library: NativeLibrary | None,
+        states: Tensor,
+        weight: Tensor,
+        bias: Tensor,
+        labels: Tensor,
+        trained: bool,
     ) -> tuple[Tensor, Tensor]:
         gradient = states.new_empty(len(states), len(weight) if trained else 0)
-        wide_bias = at_least_32_bits(bias)
-        bias_gradient = torch.zeros_like(wide_bias)
-        has_label = labels != NO_LABEL
-        losses, correct = [], []
         with torch.autocast(states.device.type, enabled=False):
-            targets = labels.clamp(min=0)[:, None], has_label.to(wide_bias.dtype), gradient
-            for logits, label, weights, out in _logits_in_chunks(states, weight, *targets):
-                logits.add_(wide_bias)
-                own = logits.gather(1, label)
-                other = logits.scatter_(1, label, -torch.inf).amax(-1, keepdim=True)
-                logits.scatter_(1, label, own)
-                correct.append(_is_first_of_the_largest(logits, label, own, other))
-                largest = torch.maximum(own, other)
-                probabilities, log_sum = _softmax_(logits, largest)
-                losses.append(largest - own + log_sum)
-                if trained:
-                    gradients = probabilities.scatter_add_(1, label, -torch.ones_like(own))
-                    bias_gradient.addmv_(gradients.mT, weights)
-                    out.copy_(gradients)
-        if trained:
-            _zero_rows(gradient, ~has_label)
+            if library:
+                losses, correct, bias_gradient = _native_losses(library, states, weight, bias, labels, gradient)
+            else:
+                losses, correct, bias_gradient = _losses(states, weight, bias, labels, gradient)
         ctx.save_for_backward(states, weight, gradient, bias_gradient)
         ctx.bias_dtype = bias.dtype
-        loss = torch.cat(losses)[:, 0].masked_fill(~has_label, 0).sum()
-        found = torch.cat(correct) & has_label
-        ctx.mark_non_differentiable(found)
-        return loss, found
+        ctx.mark_non_differentiable(correct)
+        return losses.sum(), correct
 
     @staticmethod
     @once_differentiable
@@ -92,13 +83,70 @@ class _VocabularyLoss(torch.autograd.Function):
         scale = grad_outputs[0]
         with torch.autocast(states.device.type, enabled=False):
             return (
-                gradient @ weight * scale if ctx.needs_input_grad[0] else None,
+                None,
+                gradient @ weight * scale if ctx.needs_input_grad[1] else None,
                 # Scaled before the sum over all rows, which can exceed what fp16 holds.
-                gradient.mT @ (states * scale) if ctx.needs_input_grad[1] else None,
-                (bias_gradient * scale).to(ctx.bias_dtype) if ctx.needs_input_grad[2] else None,
+                gradient.mT @ (states * scale) if ctx.needs_input_grad[2] else None,
+                (bias_gradient * scale).to(ctx.bias_dtype) if ctx.needs_input_grad[3] else None,
                 None,
                 None,
             )
+
+
+def _losses(
+    states: Float[Tensor, "P E"],
+    weight: Float[Tensor, "V E"],
+    bias: Float[Tensor, " V"],
+    labels: Int[Tensor, " P"],
+    gradient: Float[Tensor, "P V_or_0"],
+) -> tuple[Float[Tensor, " P"], Bool[Tensor, " P"], Float[Tensor, " V"]]:
+    """Losses, whether the largest logit is that of the label, and the gradient of the bias.
+
+    Writes that of the logits into `gradient`, unless it is empty.
+    """
+    wide_bias = at_least_32_bits(bias)
+    bias_gradient = torch.zeros_like(wide_bias)
+    has_label = labels != NO_LABEL
+    losses, correct = [], []
+    targets = labels.clamp(min=0)[:, None], has_label.to(wide_bias.dtype), gradient
+    for logits, label, weights, out in _logits_in_chunks(states, weight, *targets):
+        logits.add_(wide_bias)
+        own = logits.gather(1, label)
+        other = logits.scatter_(1, label, -torch.inf).amax(-1, keepdim=True)
+        logits.scatter_(1, label, own)
+        correct.append(_is_first_of_the_largest(logits, label, own, other))
+        largest = torch.maximum(own, other)
+        probabilities, log_sum = _softmax_(logits, largest)
+        losses.append(largest - own + log_sum)
+        if gradient.numel():
+            gradients = probabilities.scatter_add_(1, label, -torch.ones_like(own))
+            bias_gradient.addmv_(gradients.mT, weights)
+            out.copy_(gradients)
+    if gradient.numel():
+        _zero_rows(gradient, ~has_label)
+    return torch.cat(losses)[:, 0].masked_fill(~has_label, 0), torch.cat(correct) & has_label, bias_gradient
+
+
+def _native_losses(
+    library: NativeLibrary,
+    states: Float[Tensor, "P E"],
+    weight: Float[Tensor, "V E"],
+    bias: Float[Tensor, " V"],
+    labels: Int[Tensor, " P"],
+    gradient: Float[Tensor, "P V_or_0"],
+) -> tuple[Float[Tensor, " P"], Bool[Tensor, " P"], Float[Tensor, " V"]]:
+    """As `_losses`, but each row of logits is read once."""
+    classes = len(weight)
+    losses, correct = bias.new_empty(len(states)), torch.empty(len(states), dtype=torch.bool)
+    bias_gradients = bias.new_zeros(torch.get_num_threads(), classes)
+    memory = states.new_empty(min(_ROWS_PER_PRODUCT, len(states)), classes)
+    for start in range(0, len(states), _ROWS_PER_PRODUCT):
+        rows = slice(start, start + _ROWS_PER_PRODUCT)
+        part = states[rows]
+        logits = torch.mm(part, weight.mT, out=memory[: len(part)])
+        outputs = losses[rows], correct[rows], gradient[rows] if gradient.numel() else None, bias_gradients
+        library.run("cross_entropy", states.dtype, logits, bias, labels[rows], *outputs, len(part), classes)
+    return losses, correct, bias_gradients.sum(0)
 
 
 def _is_first_of_the_largest(

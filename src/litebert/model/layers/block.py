@@ -17,7 +17,10 @@ from litebert.model.kernels.attention_kernels import attention_probabilities
 from litebert.model.kernels.cpu_gelu import gelu_tanh
 from litebert.model.kernels.cross_entropy import VocabularyLoss, vocabulary_loss
 from litebert.model.kernels.layout import Layout
+from litebert.model.kernels.native.activations import Form, native_gated_gelu, native_gelu
+from litebert.model.kernels.native.library import native_library
 from litebert.model.kernels.rotary import Rotation, rotate_heads, with_adjacent_pairs
+from litebert.model.layers.layer_norm import LayerNorm, add_residual
 
 WeightUpdates = Mapping[str, Float[Tensor, "outputs inputs"]]
 """Name of a dense layer of the block → matrix to add to its weight."""
@@ -85,7 +88,7 @@ class Attention(nn.Module):
         self.key = nn.Linear(hidden, hidden, bias=bias)
         self.value = nn.Linear(hidden, hidden, bias=bias)
         self.output = nn.Linear(hidden, hidden, bias=bias)
-        self.norm = nn.LayerNorm(config.hidden_size, eps=config.layer_norm_eps)
+        self.norm = LayerNorm(config.hidden_size, eps=config.layer_norm_eps)
         self.dropout = nn.Dropout(config.hidden_dropout_prob)
         self.attention_dropout = config.attention_probs_dropout_prob
         self.norm_first = config.norm_first
@@ -117,12 +120,12 @@ class Attention(nn.Module):
 
         At `inputs.positions` only, as one row, where they are given.
         """
-        projected = self._projected(self.norm(x) if self.norm_first else x, inputs)
+        projected = self._projected(self.norm.for_products(x) if self.norm_first else x, inputs)
         dropout = self.attention_dropout if self.training else 0.0
         context = inputs.layout.attend(projected, inputs.rotation, dropout=dropout).flatten(2)
         if inputs.positions is not None:
             x, context = inputs.layout.take(x, inputs.positions), inputs.layout.take(context, inputs.positions)
-        x = x + self.dropout(apply_dense(self.output, context, inputs.updates.get("output")))
+        x = add_residual(x, self.dropout(apply_dense(self.output, context, inputs.updates.get("output"))))
         return x if self.norm_first else self.norm(x)
 
     def probabilities(
@@ -139,20 +142,39 @@ class Attention(nn.Module):
         return F.linear(to_autocast_dtype(x), *fused_qkv).unflatten(-1, (3, *self.heads))
 
 
+def gelu(x: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
+    """GELU with the error function, by the fastest kernel for the device of `x`."""
+    library = native_library(x)
+    return native_gelu(library, "gelu", x) if library else F.gelu(x)
+
+
 def gelu_new(x: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
     """The tanh form of GELU, by the fastest kernel for the device of `x`."""
+    if library := native_library(x):
+        return native_gelu(library, "gelu_tanh", x)
     if x.is_cpu and not torch.compiler.is_compiling():
         return gelu_tanh(x)
     return F.gelu(x, approximate="tanh")
 
 
 ACTIVATIONS: Final[dict[Activation, Callable[[Tensor], Tensor]]] = {
-    "gelu": F.gelu,
+    "gelu": gelu,
     "gelu_new": gelu_new,
     "relu": F.relu,
     "silu": F.silu,
 }
 """`gelu_new` is what `gelu` of google-research/albert computes."""
+_NATIVE_FORMS: Final[dict[Callable[[Tensor], Tensor], Form]] = {gelu: "gelu", gelu_new: "gelu_tanh"}
+
+
+def gated(
+    activation: Callable[[Tensor], Tensor], gate: Float[Tensor, "*shape"], up: Float[Tensor, "*shape"]
+) -> Float[Tensor, "*shape"]:
+    """`activation(gate) * up`, by the fastest kernel for their device."""
+    form = _NATIVE_FORMS.get(activation)
+    if form and (library := native_library(gate, up)):
+        return native_gated_gelu(library, form, gate, up)
+    return activation(gate) * up
 
 
 class FeedForward(nn.Module):
@@ -167,7 +189,7 @@ class FeedForward(nn.Module):
         self.up = nn.Linear(hidden, inner, bias=bias)
         self.gate = nn.Linear(hidden, inner, bias=bias) if config.gated_feed_forward else None
         self.down = nn.Linear(inner, hidden, bias=bias)
-        self.norm = nn.LayerNorm(hidden, eps=config.layer_norm_eps)
+        self.norm = LayerNorm(hidden, eps=config.layer_norm_eps)
         self.dropout = nn.Dropout(config.hidden_dropout_prob)
         self.activation = ACTIVATIONS[config.hidden_act]
         self.norm_first = config.norm_first
@@ -175,8 +197,8 @@ class FeedForward(nn.Module):
     def forward(self, x: Float[Tensor, "B S H"], updates: WeightUpdates = NO_UPDATES) -> Float[Tensor, "B S H"]:
         """`LayerNorm(x + f(x))`, or `x + f(LayerNorm(x))` with `norm_first`; f is the feed-forward layer."""
         if self.norm_first:
-            return x + self.dropout(self._feed_forward(self.norm(x), updates))
-        return self.norm(x + self.dropout(self._feed_forward(x, updates)))
+            return add_residual(x, self.dropout(self._feed_forward(self.norm.for_products(x), updates)))
+        return self.norm(add_residual(x, self.dropout(self._feed_forward(x, updates))))
 
     def _feed_forward(self, x: Float[Tensor, "B S H"], updates: WeightUpdates) -> Float[Tensor, "B S H"]:
         read = to_autocast_dtype(x)
@@ -184,7 +206,7 @@ class FeedForward(nn.Module):
         if self.gate is None:
             inner = self.activation(up)
         else:
-            inner = self.activation(apply_dense(self.gate, read, updates.get("gate"))) * up
+            inner = gated(self.activation, apply_dense(self.gate, read, updates.get("gate")), up)
         return apply_dense(self.down, inner, updates.get("down"))
 
 
@@ -197,7 +219,7 @@ class Embeddings(nn.Module):
         self.token_type = nn.Embedding(config.type_vocab_size, config.embedding_size)
         absolute = config.position_embedding == "absolute"
         self.position = nn.Embedding(config.max_position_embeddings, config.embedding_size) if absolute else None
-        self.norm = nn.LayerNorm(config.embedding_size, eps=config.layer_norm_eps)
+        self.norm = LayerNorm(config.embedding_size, eps=config.layer_norm_eps)
         self.dropout = nn.Dropout(config.hidden_dropout_prob)
 
     def forward(
@@ -229,7 +251,7 @@ class MaskedLMHead(nn.Module):
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.dense = nn.Linear(config.hidden_size, config.embedding_size)
-        self.norm = nn.LayerNorm(config.embedding_size, eps=config.layer_norm_eps)
+        self.norm = LayerNorm(config.embedding_size, eps=config.layer_norm_eps)
         self.bias = nn.Parameter(torch.zeros(config.vocab_size))
         self.activation = ACTIVATIONS[config.hidden_act]
 

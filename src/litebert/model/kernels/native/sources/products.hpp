@@ -1,0 +1,116 @@
+// Small matrix products of operands that are in the cache, C[rows, columns] (+)= A[rows, inner] B[inner, columns].
+// Rows, columns and inner elements are multiples of 32; the inner dimension of A is contiguous. Each thread has a Session
+// while it computes products.
+#pragma once
+
+#include "vectors.hpp"
+
+#ifdef __AMX_BF16__
+#include <immintrin.h>
+#endif
+
+// Products of floats.
+struct Single {
+    typedef float Cell;
+    static constexpr int PER_CELL = 1;  // neighbours of the inner dimension that one cell holds
+    struct Session {};
+
+    template <bool ADD>
+    static void product(
+        int rows, int columns, int inner, const float* A, int a_step, const float* B, int b_step, float* C, int c_step) {
+        for (int i = 0; i < rows; i += TILE_ROWS)
+            for (int j = 0; j < columns; j += 2 * WIDTH)
+                tile<ADD>(inner, A + i * a_step, a_step, B + j, b_step, C + i * c_step + j, c_step);
+    }
+
+  private:
+    static constexpr int TILE_ROWS = WIDTH == 16 ? 8 : 4;  // so many sums, two vectors wide, stay in registers
+
+    template <bool ADD>
+    static inline void tile(int inner, const float* A, int a_step, const float* B, int b_step, float* C, int c_step) {
+        Floats sums[TILE_ROWS][2];
+        for (int i = 0; i < TILE_ROWS; i++)
+            for (int j = 0; j < 2; j++) sums[i][j] = ADD ? load(C + i * c_step + j * WIDTH) : Floats{};
+        for (int k = 0; k < inner; k++) {
+            const Floats b[2] = {load(B + k * b_step), load(B + k * b_step + WIDTH)};
+            for (int i = 0; i < TILE_ROWS; i++) {
+                const Floats a = broadcast(A[i * a_step + k]);
+                for (int j = 0; j < 2; j++) sums[i][j] += a * b[j];
+            }
+        }
+        for (int i = 0; i < TILE_ROWS; i++)
+            for (int j = 0; j < 2; j++) store(C + i * c_step + j * WIDTH, sums[i][j]);
+    }
+};
+
+#ifdef __AMX_BF16__
+// Products of pairs of bfloat16 with sums in 32 bits, by the tiles of Intel's AMX.
+struct Tiles {
+    typedef uint32_t Cell;
+    static constexpr int PER_CELL = 2;
+
+    // Each thread has tiles of its own. Afterwards they are configured as before: oneDNN may rely on it.
+    class Session {
+      public:
+        Session() {
+            _tile_storeconfig(&before);
+            Config config;
+            config.palette = 1;
+            for (int tile = 0; tile < 8; tile++) config.bytes_per_row[tile] = 64, config.rows[tile] = 16;
+            _tile_loadconfig(&config);
+        }
+        ~Session() { _tile_loadconfig(&before); }
+        Session(const Session&) = delete;
+
+      private:
+        struct alignas(64) Config {
+            uint8_t palette = 0, start_row = 0, reserved[14] = {};
+            uint16_t bytes_per_row[16] = {};
+            uint8_t rows[16] = {};
+        } before;
+    };
+
+    template <bool ADD>
+    static void product(
+        int rows, int columns, int inner, const Cell* A, int a_step, const Cell* B, int b_step, float* C, int c_step) {
+        const int a_bytes = a_step * 4, b_bytes = b_step * 4, c_bytes = c_step * 4;
+        for (int i = 0; i < rows; i += 32)
+            for (int j = 0; j < columns; j += 32) {
+                const Cell *a = A + i * a_step, *b = B + j;
+                float *c = C + i * c_step + j, *below = c + 16 * c_step;
+                if (ADD) {
+                    _tile_loadd(0, c, c_bytes);
+                    _tile_loadd(1, c + 16, c_bytes);
+                    _tile_loadd(2, below, c_bytes);
+                    _tile_loadd(3, below + 16, c_bytes);
+                } else {
+                    _tile_zero(0);
+                    _tile_zero(1);
+                    _tile_zero(2);
+                    _tile_zero(3);
+                }
+                for (int k = 0; k < inner; k += 16) {
+                    _tile_loadd(4, a + k, a_bytes);
+                    _tile_loadd(5, a + 16 * a_step + k, a_bytes);
+                    _tile_loadd(6, b + k * b_step, b_bytes);
+                    _tile_loadd(7, b + k * b_step + 16, b_bytes);
+                    _tile_dpbf16ps(0, 4, 6);
+                    _tile_dpbf16ps(1, 4, 7);
+                    _tile_dpbf16ps(2, 5, 6);
+                    _tile_dpbf16ps(3, 5, 7);
+                }
+                _tile_stored(0, c, c_bytes);
+                _tile_stored(1, c + 16, c_bytes);
+                _tile_stored(2, below, c_bytes);
+                _tile_stored(3, below + 16, c_bytes);
+            }
+    }
+};
+#endif
+
+template <typename Cell>
+void transpose(const Cell* from, int rows, int columns, int from_step, Cell* to, int to_step) {
+    for (int i = 0; i < rows; i += 16)
+        for (int j = 0; j < columns; j++)
+            for (int k = 0; k < 16; k++) to[j * to_step + i + k] = from[(i + k) * from_step + j];
+}

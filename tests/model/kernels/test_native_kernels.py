@@ -1,0 +1,138 @@
+"""The compiled kernels equal the operations of torch: in 32 bits up to rounding, in 16 bits rounded once."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+from hypothesis import given
+from hypothesis import strategies as st
+
+from litebert.model.kernels.attention_kernels import attend_by_length
+from litebert.model.kernels.native.activations import native_gated_gelu, native_gelu
+from litebert.model.kernels.native.attention import native_attention
+from litebert.model.kernels.native.library import native_library
+from litebert.model.kernels.native.norms import native_layer_norm, native_residual
+from litebert.model.kernels.rotary import rotate_heads, rotation_at
+from support.models.kernel_gradients import assert_close, random, with_gradients
+from support.models.native_kernels import NEEDS_GCC
+
+pytestmark = NEEDS_GCC
+DTYPES = (torch.float32, torch.bfloat16)
+FORMS = {"gelu": "none", "gelu_tanh": "tanh"}
+
+
+@pytest.mark.parametrize("shape", [(7, 301), (1,), (2, 16), (0, 4)], ids=str)
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("form", FORMS)
+def test_native_gelu_and_its_gradients_equal_torch(form, dtype, shape):
+    library, (x, up) = native_library(), (4 * random(*shape, dtype=dtype, seed=seed) for seed in (0, 1))
+    expected = with_gradients(lambda wide: F.gelu(wide, approximate=FORMS[form]), x.double())
+    assert_close(with_gradients(lambda y: native_gelu(library, form, y), x), expected, dtype)
+    expected = with_gradients(lambda a, b: F.gelu(a, approximate=FORMS[form]) * b, x.double(), up.double())
+    assert_close(with_gradients(lambda a, b: native_gated_gelu(library, form, a, b), x, up), expected, dtype)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_native_gelu_of_extreme_values(form):
+    values = torch.tensor([0.0, 1e-30, 30.0, 1e4, torch.inf, -30.0, -1e4, torch.nan])
+    found = native_gelu(native_library(), form, values)
+    assert torch.equal(found[:5], values[:5] * torch.tensor([1, 0.5, 1, 1, 1]))
+    assert found[5:7].abs().max() < 1e-30
+    assert found[7].isnan()
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("size", [1, 5, 16, 40, 256])
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_native_layer_norm_and_its_gradients_equal_torch(dtype, size, threads):
+    library = native_library()
+    x = 3 * random(3, 7, size, dtype=torch.float32) + 5
+    weight, bias = (random(size, dtype=torch.float32, seed=seed) for seed in (1, 2))
+    torch.set_num_threads(threads)
+    found = with_gradients(lambda *inputs: native_layer_norm(library, *inputs, 1e-5, dtype), x, weight, bias)
+    expected = with_gradients(
+        lambda x, *parameters: F.layer_norm(x, (size,), *parameters, 1e-5).to(dtype),
+        x.double(),
+        weight.double(),
+        bias.double(),
+    )
+    assert found[0].dtype == dtype
+    assert_close(found[:1], expected[:1], dtype)
+    assert_close(found[1:], expected[1:], torch.float32)
+
+
+@pytest.mark.parametrize("shape", [(2, 5, 7), (1, 64)], ids=str)
+def test_native_residual_adds_in_32_bits(shape):
+    x, y = random(*shape, dtype=torch.float32), random(*shape, dtype=torch.bfloat16, seed=1)
+    x.requires_grad_(), y.requires_grad_()
+    found = native_residual(native_library(), x, y)
+    assert torch.equal(found, x + y.float())
+    gradient = random(*shape, dtype=torch.float32, seed=2)
+    found.backward(gradient)
+    assert torch.equal(x.grad, gradient)
+    assert torch.equal(y.grad, gradient.bfloat16())
+
+
+def by_definition(projected, lengths, *, rotation=None, causal=False):
+    by = None if rotation is None else rotation[None]
+    return attend_by_length(*rotate_heads(projected[None], by), lengths, 0.0, causal=causal)[0]
+
+
+def angles(lengths, *, head_size):
+    positions = torch.cat([torch.arange(length) for length in lengths])
+    return rotation_at(positions[None], head_size=head_size, theta=100.0)[0]
+
+
+@given(
+    st.lists(st.integers(1, 9) | st.sampled_from([31, 32, 33, 64, 100]), min_size=1, max_size=5),
+    st.sampled_from([2, 6, 16, 32, 34, 64]),
+    st.sampled_from(DTYPES),
+    st.booleans(),
+    st.booleans(),
+)
+def test_native_attention_equals_torch_in_outputs_and_gradients(lengths, head_size, dtype, causal, rotary):
+    projected = random(sum(lengths), 3, 2, head_size, dtype=dtype)
+    rotation = angles(lengths, head_size=head_size) if rotary else None
+    library = native_library()
+    found = with_gradients(
+        lambda qkv: native_attention(library, qkv, lengths, rotation=rotation, causal=causal), projected
+    )
+    wide = rotation.double() if rotary else None
+    expected = with_gradients(lambda qkv: by_definition(qkv, lengths, rotation=wide, causal=causal), projected.double())
+    assert_close(found, expected, dtype)
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_native_attention_gives_zeros_in_the_rows_after_the_examples(dtype):
+    lengths = [3, 5, 3]
+    projected = random(sum(lengths) + 4, 3, 2, 8, dtype=dtype)
+    projected[sum(lengths) :] = torch.nan
+    contexts, gradient = with_gradients(lambda qkv: native_attention(native_library(), qkv, lengths), projected)
+    assert contexts[: sum(lengths)].isfinite().all()
+    assert gradient[: sum(lengths)].isfinite().all()
+    assert contexts[sum(lengths) :].abs().max() == gradient[sum(lengths) :].abs().max() == 0
+
+
+def test_native_attention_of_no_tokens_and_of_two_threads():
+    library = native_library()
+    assert native_attention(library, torch.zeros(0, 3, 2, 8), [0]).shape == (0, 2, 8)
+    projected = random(90, 3, 2, 8, dtype=torch.bfloat16)
+    one = with_gradients(lambda qkv: native_attention(library, qkv, [40, 50]), projected)
+    torch.set_num_threads(2)
+    two = with_gradients(lambda qkv: native_attention(library, qkv, [40, 50]), projected)
+    assert all(torch.equal(a, b) for a, b in zip(one, two, strict=True))
+
+
+def test_native_attention_leaves_the_products_of_torch_as_they_are():
+    """Both configure the tiles of a processor that has them."""
+    a, b = (random(96, 96, dtype=torch.bfloat16, seed=seed) for seed in (0, 1))
+    before = a @ b
+    native_attention(native_library(), random(64, 3, 2, 32, dtype=torch.bfloat16), [64])
+    assert torch.equal(a @ b, before)
+
+
+def test_scores_that_are_not_finite_give_no_finite_context():
+    projected = torch.zeros(4, 3, 1, 2)
+    projected[2, 0] = torch.nan
+    contexts = native_attention(native_library(), projected, [4])
+    assert contexts[2].isnan().all()
+    assert contexts[[0, 1, 3]].isfinite().all()
