@@ -2,7 +2,7 @@
 
 python benchmarks/step_profile.py [--model PRESET] [SETTING=VALUE …] [--rows full-128] [--batch-size 8] [--threads N]
     [--corpus DIR]
-python benchmarks/step_profile.py --recipe NAME --corpus DIR [SETTING=VALUE …] [--threads N]
+python benchmarks/step_profile.py --recipe NAME --corpus DIR [SETTING=VALUE …] [--threads N] [--compare-kernels]
 
 The settings change the preset: `--model modern-tiny num_hidden_layers=4 hidden_size=128 intermediate_size=336`.
 
@@ -12,7 +12,8 @@ what it keeps for the backward pass, written once and read once at the bandwidth
 same products one by one, in the shapes that they have in the part: the share of the peak that they reach is the largest
 that a step of these products could have. With a corpus the step is also run by the trainer, on real text, and what
 is not forward and backward is told. `--recipe` runs steps of a pretraining recipe instead, with its own batches,
-objectives and optimizer, and tells the share of the peak that they reach.
+objectives and optimizer, and tells the share of the peak that they reach; with `--compare-kernels` how long they take
+with the kernels of torch and with those that are compiled for the processor, in turn.
 """
 
 import argparse
@@ -26,6 +27,7 @@ import numpy as np
 import torch
 from libraries import speed_contestants as who
 from libraries import speed_timing as timing
+from libraries.kernel_turns import compare_kernels
 from libraries.product_times import product_seconds
 from torch import Tensor
 from torch.nn.utils import clip_grads_with_norm_, get_total_norm
@@ -33,7 +35,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from litebert.analysis.curves import read_curves
 from litebert.commands.pretrain.pretrain import pretrain
-from litebert.commands.pretrain.pretrain_settings import load_pretrain_config
+from litebert.commands.pretrain.pretrain_settings import PretrainRun, load_pretrain_config
 from litebert.commands.pretrain.pretraining_objective import PretrainingObjective
 from litebert.corpus.format.shards import Corpus
 from litebert.corpus.sampling.pretrain_batches import PretrainBatch, PretrainBatches
@@ -77,7 +79,7 @@ def main() -> None:
     if arguments.threads:
         torch.set_num_threads(arguments.threads)
     if arguments.recipe:
-        print(recipe_share(arguments))
+        print(compared(arguments) if arguments.compare_kernels else recipe_share(arguments))
         return
     kind, length = arguments.rows.split("-")
     config = ModelConfig.parse(with_overrides(preset(arguments.model).to_dict(), arguments.settings), where="settings")
@@ -97,6 +99,18 @@ def main() -> None:
     print(table(parts, whole=whole + parts[-1].seconds, rate=rate, bandwidth=bandwidth))
     if arguments.corpus:
         print("\n" + outside(arguments.corpus, config, arguments.batch_size, int(length)))
+
+
+def compared(arguments: argparse.Namespace) -> str:
+    """Steps of a recipe with the compiled kernels and with those of torch."""
+    settings = ["train.precision=bf16", f"train.duration={RECIPE_STEPS} steps", *arguments.settings]
+
+    def load(*more: str) -> PretrainRun:
+        return load_pretrain_config(
+            arguments.recipe, [*settings, "train.evaluate_every=null", *more], corpus=arguments.corpus
+        )
+
+    return compare_kernels(load, name=arguments.recipe)
 
 
 def recipe_share(arguments: argparse.Namespace) -> str:
@@ -297,6 +311,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("settings", nargs="*", metavar="SETTING=VALUE", help="of the model, other than its preset's")
     parser.add_argument("--recipe", help="a pretraining recipe, whose own steps are run")
+    parser.add_argument("--compare-kernels", action="store_true", help="steps of the recipe with and without them")
     parser.add_argument("--model", default="albert-base-v2", help="a preset")
     parser.add_argument("--rows", default="full-128", help="full or mixed, and the longest: full-512, mixed-512")
     parser.add_argument("--batch-size", type=int, default=8)
@@ -306,6 +321,8 @@ def _arguments() -> argparse.Namespace:
     arguments = parser.parse_args()
     if arguments.recipe and not arguments.corpus:
         parser.error("--recipe needs --corpus")
+    if arguments.compare_kernels and not arguments.recipe:
+        parser.error("--compare-kernels needs --recipe")
     return arguments
 
 

@@ -11,6 +11,7 @@ from litebert.model.model_stats import flops_per_token, memory, parameter_counts
 from litebert.model.models import ForPretraining, ForQuestionAnsweringWithNoAnswer
 from litebert.model.presets import PRESETS, preset
 from support.models.model_builders import MODERN, padded_mask, random_batch
+from support.models.native_kernels import native_kernels
 
 BASE, LARGE, XLARGE, XXLARGE = (preset(f"albert-{size}-v2") for size in ("base", "large", "xlarge", "xxlarge"))
 WIDE = XXLARGE.replace(hidden_size=6144, num_attention_heads=96, intermediate_size=4 * 6144, num_hidden_layers=3)
@@ -136,7 +137,8 @@ def kept_for_backward(config: ModelConfig, *, precision: str, interval: int | No
     batch = random_batch(config, padded_mask([24] * 8))
     labels = torch.arange(29) % config.vocab_size
     low = torch.autocast("cpu", torch.bfloat16, enabled=precision == "bf16")
-    with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor), low:
+    hooks = torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor)
+    with native_kernels(False), hooks, low:  # the estimate is of torch's kernels
         output = model(*batch.arguments, torch.arange(29), masked_labels=labels)
         output.mlm.loss + classification_loss(output.sentence_pair_logits, labels[:8] % 2)
     weights = {tuple(parameter.shape) for parameter in model.parameters() if parameter.ndim == 2}

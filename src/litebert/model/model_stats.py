@@ -143,7 +143,8 @@ def memory(
 ) -> Memory:
     """Estimate for pretraining with two optimizer moments per parameter; `predicted`: share of tokens that are masked.
 
-    Activations are the tensors saved for the backward pass, with fused attention; sharing does not reduce them.
+    Activations are the tensors saved for the backward pass by the kernels of torch, with fused attention; sharing does
+    not reduce them. The compiled kernels of a CPU save less: of a gated feed-forward layer three quarters.
     """
     weights = 4 * parameter_counts(config).pretraining
     tokens, blocks = batch_size * length, len(sharing_schedule(config))

@@ -118,10 +118,17 @@ def test_default_kernel_is_unpadded_for_training_on_a_cpu_unless_rows_are_tiny(d
 
 
 @pytest.mark.parametrize(
-    ("dropout", "autocast", "kernel"), [(0, True, "unpadded"), (0.1, True, "sdpa"), (0, False, "sdpa")]
+    ("dropout", "autocast", "native", "kernel"),
+    [
+        (0, True, False, "unpadded"),
+        (0.1, True, False, "sdpa"),
+        (0, False, False, "sdpa"),
+        pytest.param(0, False, True, "unpadded", marks=NEEDS_GCC),
+        (0.1, False, True, "sdpa"),
+    ],
 )
-def test_encoder_skips_padding_of_tiny_rows_under_autocast_without_attention_dropout(
-    monkeypatch, dropout, autocast, kernel
+def test_encoder_skips_padding_of_tiny_rows_where_one_kernel_attends_in_all_examples(
+    monkeypatch, dropout, autocast, native, kernel
 ):
     used = []
     recorded = {
@@ -130,6 +137,6 @@ def test_encoder_skips_padding_of_tiny_rows_under_autocast_without_attention_dro
     monkeypatch.setattr(encoder, "LAYOUTS", recorded)
     model = encoder.Encoder(preset("tiny").replace(attention_probs_dropout_prob=dropout, num_hidden_layers=1)).train()
     ids, mask = torch.zeros(2, 3, dtype=torch.int64), torch.ones(2, 3, dtype=torch.bool)
-    with torch.autocast("cpu", torch.bfloat16, enabled=autocast):
+    with torch.autocast("cpu", torch.bfloat16, enabled=autocast), native_kernels(native):
         model(ids, mask, ids)
     assert used == [kernel]

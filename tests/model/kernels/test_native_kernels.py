@@ -36,7 +36,7 @@ def test_native_gelu_of_extreme_values(form):
     values = torch.tensor([0.0, 1e-30, 30.0, 1e4, torch.inf, -30.0, -1e4, torch.nan])
     found = native_gelu(native_library(), form, values)
     assert torch.equal(found[:5], values[:5] * torch.tensor([1, 0.5, 1, 1, 1]))
-    assert found[5:7].abs().max() < 1e-30
+    assert found[5:7].abs().max() == 0
     assert found[7].isnan()
 
 

@@ -1,0 +1,72 @@
+"""The steps of a recipe with the compiled kernels and with those of torch, in turn in one run."""
+
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from statistics import mean, median
+
+import torch
+from torch.nn.utils import parameters_to_vector
+
+from litebert.commands.pretrain.pretrain import pretrain
+from litebert.commands.pretrain.pretrain_settings import PretrainRun
+from litebert.model.kernels.native.library import use_native_kernels
+from litebert.training.callbacks.callback import Callback, RunState, StepRecord
+
+TURN = 8
+"""Steps with the same kernels; the first of a turn is not counted, since oneDNN may compile products for it."""
+FIRST_COUNTED = 2 * TURN
+
+
+class KernelTurns(Callback):
+    """Switches the kernels after every turn, and keeps the seconds of each step."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[bool, list[float]] = {True: [], False: []}
+        self._native, self._last = False, 0.0
+
+    def on_train_begin(self, run: RunState) -> None:
+        use_native_kernels(False)
+
+    def on_step(self, run: RunState, record: StepRecord) -> None:
+        step = run.progress.step
+        if step > FIRST_COUNTED and (step - 1) % TURN:
+            self.seconds[self._native].append(time.perf_counter() - self._last)
+        if step % TURN == 0:
+            self._native = not self._native
+            use_native_kernels(self._native)
+        self._last = time.perf_counter()
+
+
+def compare_kernels(load: Callable[..., PretrainRun], *, name: str) -> str:
+    """Weights after one step with either kernels side by side, then the seconds of a step with each.
+
+    `load`: gives the run, with more settings.
+    """
+    with tempfile.TemporaryDirectory() as scratch:
+        weights = {}
+        for native in ("true", "false"):
+            one_step = load("train.duration=1 steps", "train.warmup=0", f"compute.native_kernels={native}")
+            pretrain(one_step, Path(scratch) / native, callbacks=[KeepWeights(weights, native)])
+        run, turns = load(), KernelTurns()
+        pretrain(run, Path(scratch) / "run", callbacks=[turns])
+    difference = (weights["true"] - weights["false"]).norm() / weights["false"].norm()
+    native, by_torch = turns.seconds[True], turns.seconds[False]
+    return (
+        f"{name}, {torch.get_num_threads()} threads, {run.train.precision}: weights after one step differ by "
+        f"{difference:.1e} of their norm; a step takes {1e3 * mean(by_torch):.0f} ms with the kernels of torch, "
+        f"{1e3 * mean(native):.0f} ms with the compiled ones: {mean(by_torch) / mean(native):.2f} times as fast "
+        f"(medians {1e3 * median(by_torch):.0f} and {1e3 * median(native):.0f} ms: "
+        f"{median(by_torch) / median(native):.2f}; {len(native)} steps each)"
+    )
+
+
+class KeepWeights(Callback):
+    """All weights after a step, as one vector."""
+
+    def __init__(self, kept: dict[str, torch.Tensor], name: str) -> None:
+        self._kept, self._name = kept, name
+
+    def on_step(self, run: RunState, record: StepRecord) -> None:
+        self._kept[self._name] = parameters_to_vector(run.model.parameters()).detach().clone()
