@@ -107,7 +107,7 @@ def compared(arguments: argparse.Namespace) -> str:
 
     def load(*more: str) -> PretrainRun:
         return load_pretrain_config(
-            arguments.recipe, [*settings, "train.evaluate_every=null", *more], corpus=arguments.corpus
+            arguments.recipe, [*settings, "max_eval_examples=0", *more], corpus=arguments.corpus
         )
 
     return compare_kernels(load, name=arguments.recipe)

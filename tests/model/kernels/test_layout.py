@@ -18,6 +18,7 @@ from litebert.model.kernels.layout import (
     rounded_up,
 )
 from litebert.model.presets import preset
+from support.models.native_kernels import NEEDS_GCC, native_kernels
 
 masks = st.tuples(st.integers(1, 9), st.integers(1, 9)).flatmap(lambda shape: arrays(bool, shape).map(torch.from_numpy))
 
