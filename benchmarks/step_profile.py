@@ -1,7 +1,7 @@
 """Time of each part of a training step, compared with the peak throughput of the machine.
 
 python benchmarks/step_profile.py [--model PRESET] [SETTING=VALUE …] [--rows full-128] [--batch-size 8] [--threads N]
-    [--corpus DIR]
+    [--corpus DIR] [--torch-kernels]
 python benchmarks/step_profile.py --recipe NAME --corpus DIR [SETTING=VALUE …] [--threads N] [--compare-kernels]
 
 The settings change the preset: `--model modern-tiny num_hidden_layers=4 hidden_size=128 intermediate_size=336`.
@@ -43,7 +43,7 @@ from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.loss_sums import LossSums
 from litebert.model.config import ModelConfig
 from litebert.model.kernels.layout import LAYOUTS
-from litebert.model.kernels.native.library import use_native_kernels
+from litebert.model.kernels.native.library import native_kernels, use_native_kernels
 from litebert.model.layers.block import FusedQKV
 from litebert.model.losses import classification_loss
 from litebert.model.models import ForPretraining
@@ -78,6 +78,7 @@ def main() -> None:
     arguments = _arguments()
     if arguments.threads:
         torch.set_num_threads(arguments.threads)
+    use_native_kernels(not arguments.torch_kernels)
     if arguments.recipe:
         print(compared(arguments) if arguments.compare_kernels else recipe_share(arguments))
         return
@@ -188,11 +189,10 @@ def measured_part(name: str, function: Callable[[Tensor], Tensor], inputs: Tenso
     with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor), torch.autocast("cpu", torch.bfloat16):
         output = function(leaf)
         del output
-    use_native_kernels(False)  # which count and time no products
-    with FlopCounterMode(display=False) as counter:
-        run()
-    alone = product_seconds(run, seconds=seconds)
-    use_native_kernels(True)
+    with native_kernels(False):  # whose products are neither counted nor timed one by one
+        with FlopCounterMode(display=False) as counter:
+            run()
+        alone = product_seconds(run, seconds=seconds)
     taken = timing.median_seconds(run, CPU, seconds=seconds)
     return Part(name, times * taken, times * counter.get_total_flops(), times * sum(kept.values()), times * alone)
 
@@ -311,6 +311,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("settings", nargs="*", metavar="SETTING=VALUE", help="of the model, other than its preset's")
     parser.add_argument("--recipe", help="a pretraining recipe, whose own steps are run")
+    parser.add_argument("--torch-kernels", action="store_true", help="without those that are compiled")
     parser.add_argument("--compare-kernels", action="store_true", help="steps of the recipe with and without them")
     parser.add_argument("--model", default="albert-base-v2", help="a preset")
     parser.add_argument("--rows", default="full-128", help="full or mixed, and the longest: full-512, mixed-512")

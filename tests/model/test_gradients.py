@@ -10,8 +10,9 @@ from litebert.commands.pretrain.pretraining_objective import PretrainingObjectiv
 from litebert.corpus.sampling.pretrain_batches import PretrainBatch
 from litebert.model.config import ModelConfig
 from litebert.model.kernels.layout import AttentionKernel
+from litebert.model.kernels.native.library import native_kernels
 from support.models.model_builders import packed_rows, padded_mask, random_batch
-from support.models.native_kernels import NEEDS_GCC, native_kernels
+from support.models.native_kernels import NEEDS_GCC
 from support.models.tolerances import tolerance
 from support.models.unchecked import pretraining_gradient
 

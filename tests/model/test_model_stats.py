@@ -6,12 +6,12 @@ from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
 from litebert.model.config import ModelConfig
+from litebert.model.kernels.native.library import native_kernels
 from litebert.model.losses import classification_loss
 from litebert.model.model_stats import flops_per_token, memory, parameter_counts
 from litebert.model.models import ForPretraining, ForQuestionAnsweringWithNoAnswer
 from litebert.model.presets import PRESETS, preset
 from support.models.model_builders import MODERN, padded_mask, random_batch
-from support.models.native_kernels import native_kernels
 
 BASE, LARGE, XLARGE, XXLARGE = (preset(f"albert-{size}-v2") for size in ("base", "large", "xlarge", "xxlarge"))
 WIDE = XXLARGE.replace(hidden_size=6144, num_attention_heads=96, intermediate_size=4 * 6144, num_hidden_layers=3)

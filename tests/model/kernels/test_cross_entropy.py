@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from litebert.model.kernels import cross_entropy
 from litebert.model.kernels.cross_entropy import NO_LABEL, at_least_32_bits, vocabulary_loss
+from litebert.model.kernels.native.library import native_kernels
 from litebert.model.models import ForPretraining
-from support.models.native_kernels import BOTH, native_kernels
+from support.models.native_kernels import BOTH
 from support.models.tolerances import TOLERANCES, tolerance
 
 CLASSES, WIDTH = 11, 6

@@ -17,8 +17,9 @@ from litebert.model.kernels.layout import (
     default_kernel,
     rounded_up,
 )
+from litebert.model.kernels.native.library import native_kernels
 from litebert.model.presets import preset
-from support.models.native_kernels import NEEDS_GCC, native_kernels
+from support.models.native_kernels import NEEDS_GCC
 
 masks = st.tuples(st.integers(1, 9), st.integers(1, 9)).flatmap(lambda shape: arrays(bool, shape).map(torch.from_numpy))
 

@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from litebert.model.kernels.native import library
-from litebert.model.kernels.native.library import native_kernels_found, native_library
-from support.models.native_kernels import NEEDS_GCC, native_kernels
+from litebert.model.kernels.native.library import native_kernels, native_kernels_found, native_library
+from support.models.native_kernels import NEEDS_GCC
 
 
 @pytest.fixture

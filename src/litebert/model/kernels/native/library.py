@@ -15,6 +15,8 @@ import shutil
 import subprocess
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -52,6 +54,17 @@ def use_native_kernels(enabled: bool) -> None:
     """Whether this process uses the kernels, where it can; it does so from the beginning."""
     global _enabled
     _enabled = enabled
+
+
+@contextmanager
+def native_kernels(enabled: bool) -> Iterator[None]:
+    """`use_native_kernels` for a while."""
+    before = _enabled
+    use_native_kernels(enabled)
+    try:
+        yield
+    finally:
+        use_native_kernels(before)
 
 
 def native_kernels_found() -> str:
