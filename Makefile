@@ -30,6 +30,7 @@ test-isa: $(VENV)/.installed-dev
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/clang-format --dry-run --Werror src/litebert/model/kernels/native/sources/*
 
 types: $(VENV)/.installed-dev
 	$(BIN)/pyrefly check --python-interpreter-path $(BIN)/python

@@ -3,9 +3,12 @@
 
 namespace {
 
-struct Gelu { Floats value, derivative; };
+struct Gelu {
+    Floats value, derivative;
+};
 
-// x Φ(x), Φ the normal distribution. Abramowitz and Stegun (1964), formula 7.1.26, is within 1.5e-7 of the error function.
+// x Φ(x), Φ the normal distribution. Abramowitz and Stegun (1964), formula 7.1.26, is within 1.5e-7 of the error
+// function.
 struct Exact {
     static Gelu at(Floats x) {
         const Floats distance = select(x < 0.0f, -x, x) * 0.70710678f;
@@ -29,9 +32,10 @@ struct Tanh {
 
 // Calls run(in, out) for every vector of the inputs, and stores the outputs.
 template <typename T, int INPUTS, int OUTPUTS, typename Run>
-void each_vector(int64_t count, int64_t threads, const T* const (&inputs)[INPUTS], T* const (&outputs)[OUTPUTS], const Run& run) {
+void each_vector(int64_t count, int64_t threads, const T* const (&inputs)[INPUTS], T* const (&outputs)[OUTPUTS],
+                 const Run& run) {
     const int64_t whole = count / WIDTH;
-    #pragma omp parallel for schedule(static) num_threads(threads)
+#pragma omp parallel for schedule(static) num_threads(threads)
     for (int64_t i = 0; i < whole; i++) {
         Floats in[INPUTS], out[OUTPUTS];
         for (int k = 0; k < INPUTS; k++) in[k] = load(inputs[k] + i * WIDTH);
@@ -49,29 +53,28 @@ void each_vector(int64_t count, int64_t threads, const T* const (&inputs)[INPUTS
 
 }  // namespace
 
-#define ACTIVATION(FORM, FORM_NAME, T, NAME)                                                                            \
-    extern "C" void FORM_NAME##_##NAME(const T* x, T* result, int64_t count, int64_t threads) {                         \
-        each_vector<T, 1, 1>(                                                                                           \
-            count, threads, {x}, {result}, [](Floats* in, Floats* out) { out[0] = FORM::at(in[0]).value; });            \
-    }                                                                                                                   \
-    extern "C" void FORM_NAME##_backward_##NAME(                                                                        \
-        const T* x, const T* gradient, T* result, int64_t count, int64_t threads) {                                     \
-        each_vector<T, 2, 1>(count, threads, {x, gradient}, {result}, [](Floats* in, Floats* out) {                     \
-            out[0] = FORM::at(in[0]).derivative * in[1];                                                                \
-        });                                                                                                             \
-    }                                                                                                                   \
-    extern "C" void gated_##FORM_NAME##_##NAME(                                                                         \
-        const T* gate, const T* up, T* result, int64_t count, int64_t threads) {                                        \
-        each_vector<T, 2, 1>(                                                                                           \
-            count, threads, {gate, up}, {result}, [](Floats* in, Floats* out) { out[0] = FORM::at(in[0]).value * in[1]; }); \
-    }                                                                                                                   \
-    extern "C" void gated_##FORM_NAME##_backward_##NAME(                                                                \
-        const T* gate, const T* up, const T* gradient, T* of_gate, T* of_up, int64_t count, int64_t threads) {          \
-        each_vector<T, 3, 2>(count, threads, {gate, up, gradient}, {of_gate, of_up}, [](Floats* in, Floats* out) {      \
-            const Gelu gelu = FORM::at(in[0]);                                                                          \
-            out[0] = gelu.derivative * in[1] * in[2];                                                                   \
-            out[1] = gelu.value * in[2];                                                                                \
-        });                                                                                                             \
+#define ACTIVATION(FORM, FORM_NAME, T, NAME)                                                                       \
+    extern "C" void FORM_NAME##_##NAME(const T* x, T* result, int64_t count, int64_t threads) {                    \
+        each_vector<T, 1, 1>(count, threads, {x}, {result},                                                        \
+                             [](Floats* in, Floats* out) { out[0] = FORM::at(in[0]).value; });                     \
+    }                                                                                                              \
+    extern "C" void FORM_NAME##_backward_##NAME(const T* x, const T* gradient, T* result, int64_t count,           \
+                                                int64_t threads) {                                                 \
+        each_vector<T, 2, 1>(count, threads, {x, gradient}, {result},                                              \
+                             [](Floats* in, Floats* out) { out[0] = FORM::at(in[0]).derivative * in[1]; });        \
+    }                                                                                                              \
+    extern "C" void gated_##FORM_NAME##_##NAME(const T* gate, const T* up, T* result, int64_t count,               \
+                                               int64_t threads) {                                                  \
+        each_vector<T, 2, 1>(count, threads, {gate, up}, {result},                                                 \
+                             [](Floats* in, Floats* out) { out[0] = FORM::at(in[0]).value * in[1]; });             \
+    }                                                                                                              \
+    extern "C" void gated_##FORM_NAME##_backward_##NAME(const T* gate, const T* up, const T* gradient, T* of_gate, \
+                                                        T* of_up, int64_t count, int64_t threads) {                \
+        each_vector<T, 3, 2>(count, threads, {gate, up, gradient}, {of_gate, of_up}, [](Floats* in, Floats* out) { \
+            const Gelu gelu = FORM::at(in[0]);                                                                     \
+            out[0] = gelu.derivative * in[1] * in[2];                                                              \
+            out[1] = gelu.value * in[2];                                                                           \
+        });                                                                                                        \
     }
 ACTIVATION(Exact, gelu, BFloat16, bfloat16)
 ACTIVATION(Exact, gelu, float, float32)

@@ -17,11 +17,10 @@ bool is_first_of_the_largest(const float* row, int64_t at, float most) {
 // Rows with a negative label are ignored: loss and gradient are 0. gradients: [rows, classes], or null, without which
 // those of the bias, [threads, classes], are not added to.
 template <typename T>
-void cross_entropy(
-    const T* logits, const float* bias, const int64_t* labels, float* losses, uint8_t* correct, T* gradients,
-    float* bias_gradients, int64_t rows, int64_t classes, int64_t threads) {
+void cross_entropy(const T* logits, const float* bias, const int64_t* labels, float* losses, uint8_t* correct,
+                   T* gradients, float* bias_gradients, int64_t rows, int64_t classes, int64_t threads) {
     const int64_t share = (rows + threads - 1) / threads, whole = classes / WIDTH * WIDTH;
-    #pragma omp parallel for schedule(static) num_threads(threads)
+#pragma omp parallel for schedule(static) num_threads(threads)
     for (int64_t part = 0; part < threads; part++) {
         std::vector<float> memory(classes);
         float *z = memory.data(), *of_bias = bias_gradients + part * classes;
@@ -76,11 +75,11 @@ void cross_entropy(
 
 }  // namespace
 
-#define CROSS_ENTROPY(T, NAME)                                                                                          \
-    extern "C" void cross_entropy_##NAME(                                                                               \
-        const T* logits, const float* bias, const int64_t* labels, float* losses, uint8_t* correct, T* gradients,       \
-        float* bias_gradients, int64_t rows, int64_t classes, int64_t threads) {                                        \
-        cross_entropy<T>(logits, bias, labels, losses, correct, gradients, bias_gradients, rows, classes, threads);     \
+#define CROSS_ENTROPY(T, NAME)                                                                                      \
+    extern "C" void cross_entropy_##NAME(const T* logits, const float* bias, const int64_t* labels, float* losses,  \
+                                         uint8_t* correct, T* gradients, float* bias_gradients, int64_t rows,       \
+                                         int64_t classes, int64_t threads) {                                        \
+        cross_entropy<T>(logits, bias, labels, losses, correct, gradients, bias_gradients, rows, classes, threads); \
     }
 CROSS_ENTROPY(BFloat16, bfloat16)
 CROSS_ENTROPY(float, float32)

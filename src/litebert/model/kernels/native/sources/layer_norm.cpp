@@ -23,11 +23,10 @@ struct Rest {
 };
 
 template <typename T>
-void forward(
-    const float* x, const float* weight, const float* bias, float epsilon, T* results, float* means, float* scales,
-    int64_t rows, int64_t size, int64_t threads) {
+void forward(const float* x, const float* weight, const float* bias, float epsilon, T* results, float* means,
+             float* scales, int64_t rows, int64_t size, int64_t threads) {
     const Rest rest(size);
-    #pragma omp parallel for schedule(static) num_threads(threads)
+#pragma omp parallel for schedule(static) num_threads(threads)
     for (int64_t i = 0; i < rows; i++) {
         const float* row = x + i * size;
         Floats total = rest.read(row);
@@ -51,12 +50,12 @@ void forward(
 
 // weight_gradient and bias_gradient: [threads, size], to be summed.
 template <typename T>
-void backward(
-    const float* x, const float* weight, const float* means, const float* scales, const T* gradient, float* results,
-    float* weight_gradients, float* bias_gradients, int64_t rows, int64_t size, int64_t threads) {
+void backward(const float* x, const float* weight, const float* means, const float* scales, const T* gradient,
+              float* results, float* weight_gradients, float* bias_gradients, int64_t rows, int64_t size,
+              int64_t threads) {
     const Rest rest(size);
     const int64_t share = (rows + threads - 1) / threads;
-    #pragma omp parallel for schedule(static) num_threads(threads)
+#pragma omp parallel for schedule(static) num_threads(threads)
     for (int64_t part = 0; part < threads; part++) {
         float *of_weight = weight_gradients + part * size, *of_bias = bias_gradients + part * size;
         for (int j = 0; j < size; j++) of_weight[j] = of_bias[j] = 0;
@@ -72,10 +71,16 @@ void backward(
             };
             for (int j = 0; j < rest.whole; j += WIDTH)
                 add(load(row + j) - mean, load(incoming + j), load(weight + j), load(of_weight + j), load(of_bias + j),
-                    [&](Floats dw, Floats db) { store(of_weight + j, dw); store(of_bias + j, db); });
+                    [&](Floats dw, Floats db) {
+                        store(of_weight + j, dw);
+                        store(of_bias + j, db);
+                    });
             if (rest.whole < size)
-                add(rest.read(row) - mean, rest.read(incoming), rest.read(weight), rest.read(of_weight), rest.read(of_bias),
-                    [&](Floats dw, Floats db) { rest.write(of_weight, dw); rest.write(of_bias, db); });
+                add(rest.read(row) - mean, rest.read(incoming), rest.read(weight), rest.read(of_weight),
+                    rest.read(of_bias), [&](Floats dw, Floats db) {
+                        rest.write(of_weight, dw);
+                        rest.write(of_bias, db);
+                    });
             const float mean_gradient = sum(total) / size, mean_correlated = sum(correlated) / size;
             const auto result = [&](Floats centred, Floats g, Floats w) {
                 return (g * w - mean_gradient - centred * scale * mean_correlated) * scale;
@@ -90,26 +95,27 @@ void backward(
 template <typename T>
 void add(const float* x, const T* y, float* results, int64_t count, int64_t threads) {
     const int64_t whole = count / WIDTH;
-    #pragma omp parallel for schedule(static) num_threads(threads)
+#pragma omp parallel for schedule(static) num_threads(threads)
     for (int64_t i = 0; i < whole; i++) store(results + i * WIDTH, load(x + i * WIDTH) + load(y + i * WIDTH));
     for (int64_t i = whole * WIDTH; i < count; i++) results[i] = x[i] + as_float(y[i]);
 }
 
 }  // namespace
 
-#define LAYER_NORM(T, NAME)                                                                                             \
-    extern "C" void layer_norm_##NAME(                                                                                  \
-        const float* x, const float* weight, const float* bias, double epsilon, T* results, float* means,               \
-        float* scales, int64_t rows, int64_t size, int64_t threads) {                                                   \
-        forward<T>(x, weight, bias, epsilon, results, means, scales, rows, size, threads);                              \
-    }                                                                                                                   \
-    extern "C" void layer_norm_backward_##NAME(                                                                         \
-        const float* x, const float* weight, const float* means, const float* scales, const T* gradient, float* results, \
-        float* weight_gradients, float* bias_gradients, int64_t rows, int64_t size, int64_t threads) {                  \
-        backward<T>(x, weight, means, scales, gradient, results, weight_gradients, bias_gradients, rows, size, threads); \
-    }                                                                                                                   \
-    extern "C" void add_##NAME(const float* x, const T* y, float* results, int64_t count, int64_t threads) {            \
-        add<T>(x, y, results, count, threads);                                                                          \
+#define LAYER_NORM(T, NAME)                                                                                            \
+    extern "C" void layer_norm_##NAME(const float* x, const float* weight, const float* bias, double epsilon,          \
+                                      T* results, float* means, float* scales, int64_t rows, int64_t size,             \
+                                      int64_t threads) {                                                               \
+        forward<T>(x, weight, bias, epsilon, results, means, scales, rows, size, threads);                             \
+    }                                                                                                                  \
+    extern "C" void layer_norm_backward_##NAME(                                                                        \
+        const float* x, const float* weight, const float* means, const float* scales, const T* gradient,               \
+        float* results, float* weight_gradients, float* bias_gradients, int64_t rows, int64_t size, int64_t threads) { \
+        backward<T>(x, weight, means, scales, gradient, results, weight_gradients, bias_gradients, rows, size,         \
+                    threads);                                                                                          \
+    }                                                                                                                  \
+    extern "C" void add_##NAME(const float* x, const T* y, float* results, int64_t count, int64_t threads) {           \
+        add<T>(x, y, results, count, threads);                                                                         \
     }
 LAYER_NORM(BFloat16, bfloat16)
 LAYER_NORM(float, float32)

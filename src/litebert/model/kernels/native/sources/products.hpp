@@ -1,6 +1,6 @@
 // Small matrix products of operands that are in the cache, C[rows, columns] (+)= A[rows, inner] B[inner, columns].
-// Rows, columns and inner elements are multiples of 32; the inner dimension of A is contiguous. Each thread has a Session
-// while it computes products.
+// Rows, columns and inner elements are multiples of 32; the inner dimension of A is contiguous. Each thread has a
+// Session while it computes products.
 #pragma once
 
 #include "vectors.hpp"
@@ -16,8 +16,8 @@ struct Single {
     struct Session {};
 
     template <bool ADD>
-    static void product(
-        int rows, int columns, int inner, const float* A, int a_step, const float* B, int b_step, float* C, int c_step) {
+    static void product(int rows, int columns, int inner, const float* A, int a_step, const float* B, int b_step,
+                        float* C, int c_step) {
         for (int i = 0; i < rows; i += TILE_ROWS)
             for (int j = 0; j < columns; j += 2 * WIDTH)
                 tile<ADD>(inner, A + i * a_step, a_step, B + j, b_step, C + i * c_step + j, c_step);
@@ -71,8 +71,8 @@ struct Tiles {
     };
 
     template <bool ADD>
-    static void product(
-        int rows, int columns, int inner, const Cell* A, int a_step, const Cell* B, int b_step, float* C, int c_step) {
+    static void product(int rows, int columns, int inner, const Cell* A, int a_step, const Cell* B, int b_step,
+                        float* C, int c_step) {
         const int a_bytes = a_step * 4, b_bytes = b_step * 4, c_bytes = c_step * 4;
         for (int i = 0; i < rows; i += 32)
             for (int j = 0; j < columns; j += 32) {
@@ -107,6 +107,35 @@ struct Tiles {
     }
 };
 #endif
+
+// What a product reads of a matrix of floats, as its A (along_rows) or as its B (along_columns): the floats themselves,
+// or cells of two neighbours in a row [rows, columns / 2], or in a column [rows / 2, columns]. step: between rows.
+inline const float* along_rows(const float* from, int, int, int, float*) { return from; }
+inline const float* along_columns(const float* from, int, int, int, float*) { return from; }
+inline const uint32_t* along_rows(const float* from, int rows, int columns, int step, uint32_t* to) {
+    for (int i = 0; i < rows; i++)
+        for (int j = 0; j < columns; j += WIDTH)
+            store(reinterpret_cast<BFloat16*>(to) + i * step + j, load(from + i * step + j));
+    return to;
+}
+inline const uint32_t* along_columns(const float* from, int rows, int columns, int step, uint32_t* to) {
+    for (int i = 0; i < rows; i += 2)
+        for (int j = 0; j < columns; j += WIDTH)
+            store_bits(to + i / 2 * step + j, cells(load(from + i * step + j), load(from + (i + 1) * step + j)));
+    return to;
+}
+
+// Rows of cells [keys, size / 2] as cells of two neighbours in a column, [keys / 2, size]: even columns, then odd ones.
+inline const float* columns_of_rows(const float* from, int, int, float*) { return from; }
+inline const uint32_t* columns_of_rows(const uint32_t* from, int keys, int size, uint32_t* to) {
+    for (int i = 0; i < keys; i += 2)
+        for (int d = 0; d < size / 2; d += WIDTH) {
+            const Bits a = load_bits(from + i * (size / 2) + d), b = load_bits(from + (i + 1) * (size / 2) + d);
+            store_bits(to + i / 2 * size + d, (a & 0xffffu) | b << 16);
+            store_bits(to + i / 2 * size + size / 2 + d, a >> 16 | (b & 0xffff0000u));
+        }
+    return to;
+}
 
 template <typename Cell>
 void transpose(const Cell* from, int rows, int columns, int from_step, Cell* to, int to_step) {

@@ -19,7 +19,9 @@ typedef int32_t Ints __attribute__((vector_size(WIDTH * 4), aligned(4), may_alia
 typedef uint32_t Bits __attribute__((vector_size(WIDTH * 4), aligned(4), may_alias));
 typedef uint16_t Halves __attribute__((vector_size(WIDTH * 2), aligned(2), may_alias));
 
-struct BFloat16 { uint16_t bits; };
+struct BFloat16 {
+    uint16_t bits;
+};
 
 static inline Floats as_floats(Bits bits) { return reinterpret_cast<const Floats&>(bits); }
 
@@ -49,8 +51,10 @@ static inline void store(BFloat16* to, Floats values) {
 }
 // Each pair of numbers in 32 bits, the first in the lower half.
 static inline Bits cells(Floats lower, Floats upper) {
-    const auto low = _mm512_cvtepu16_epi32(reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(reinterpret_cast<__m512>(lower))));
-    const auto high = _mm512_cvtepu16_epi32(reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(reinterpret_cast<__m512>(upper))));
+    const auto low =
+        _mm512_cvtepu16_epi32(reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(reinterpret_cast<__m512>(lower))));
+    const auto high =
+        _mm512_cvtepu16_epi32(reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(reinterpret_cast<__m512>(upper))));
     return reinterpret_cast<Bits>(_mm512_or_si512(low, _mm512_slli_epi32(high, 16)));
 }
 #else
@@ -61,7 +65,9 @@ static inline Bits cells(Floats lower, Floats upper) { return rounded_bits(lower
 #endif
 
 // Two vectors of neighbours: the even elements and the odd ones.
-struct Pairs { Floats even, odd; };
+struct Pairs {
+    Floats even, odd;
+};
 static inline Pairs load_pairs(const BFloat16* from) {
     const Bits words = *reinterpret_cast<const Bits*>(from);
     return {as_floats(words << 16), as_floats(words & 0xffff0000u)};
@@ -71,11 +77,17 @@ static inline void store_pairs(BFloat16* to, Floats even, Floats odd) {
 }
 static inline Pairs load_pairs(const float* from) {
     Pairs result;
-    for (int i = 0; i < WIDTH; i++) { result.even[i] = from[2 * i]; result.odd[i] = from[2 * i + 1]; }
+    for (int i = 0; i < WIDTH; i++) {
+        result.even[i] = from[2 * i];
+        result.odd[i] = from[2 * i + 1];
+    }
     return result;
 }
 static inline void store_pairs(float* to, Floats even, Floats odd) {
-    for (int i = 0; i < WIDTH; i++) { to[2 * i] = even[i]; to[2 * i + 1] = odd[i]; }
+    for (int i = 0; i < WIDTH; i++) {
+        to[2 * i] = even[i];
+        to[2 * i + 1] = odd[i];
+    }
 }
 
 static inline Bits load_bits(const uint32_t* from) { return *reinterpret_cast<const Bits*>(from); }
@@ -107,7 +119,9 @@ constexpr Ints LANES = {0, 1, 2, 3, 4, 5, 6, 7};
 
 // Each half, quarter, … exchanged with its neighbour, so that a reduction takes few steps.
 template <int DISTANCE>
-static inline Floats exchanged(Floats values) { return __builtin_shuffle(values, LANES ^ DISTANCE); }
+static inline Floats exchanged(Floats values) {
+    return __builtin_shuffle(values, LANES ^ DISTANCE);
+}
 
 static inline float sum(Floats values) {
 #ifdef __AVX512F__
