@@ -78,7 +78,7 @@ def main() -> None:
     arguments = _arguments()
     if arguments.threads:
         torch.set_num_threads(arguments.threads)
-    use_native_kernels(not arguments.torch_kernels)
+    use_native_kernels(enabled=not arguments.torch_kernels)
     if arguments.recipe:
         print(compared(arguments) if arguments.compare_kernels else recipe_share(arguments))
         return
@@ -189,7 +189,7 @@ def measured_part(name: str, function: Callable[[Tensor], Tensor], inputs: Tenso
     with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor), torch.autocast("cpu", torch.bfloat16):
         output = function(leaf)
         del output
-    with native_kernels(False):  # whose products are neither counted nor timed one by one
+    with native_kernels(enabled=False):  # whose products are neither counted nor timed one by one
         with FlopCounterMode(display=False) as counter:
             run()
         alone = product_seconds(run, seconds=seconds)

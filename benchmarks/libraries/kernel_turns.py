@@ -27,7 +27,7 @@ class KernelTurns(Callback):
         self._native, self._last = False, 0.0
 
     def on_train_begin(self, run: RunState) -> None:
-        use_native_kernels(False)
+        use_native_kernels(enabled=False)
 
     def on_step(self, run: RunState, record: StepRecord) -> None:
         step = run.progress.step
@@ -35,7 +35,7 @@ class KernelTurns(Callback):
             self.seconds[self._native].append(time.perf_counter() - self._last)
         if step % TURN == 0:
             self._native = not self._native
-            use_native_kernels(self._native)
+            use_native_kernels(enabled=self._native)
         self._last = time.perf_counter()
 
 

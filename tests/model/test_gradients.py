@@ -103,7 +103,7 @@ def test_gradient_is_equal_with_and_without_native_kernels(changes, precision):
     config = CONFIG.model_copy(update=changes)
 
     def computed(native: bool) -> torch.Tensor:
-        with native_kernels(native), torch.autocast("cpu", torch.bfloat16, enabled=precision == torch.bfloat16):
+        with native_kernels(enabled=native), torch.autocast("cpu", torch.bfloat16, enabled=precision == torch.bfloat16):
             return pretraining_gradient(config, [batches(range(8))], "unpadded", None, False)
 
     ours, expected = computed(True), computed(False)

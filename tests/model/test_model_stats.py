@@ -138,7 +138,7 @@ def kept_for_backward(config: ModelConfig, *, precision: str, interval: int | No
     labels = torch.arange(29) % config.vocab_size
     low = torch.autocast("cpu", torch.bfloat16, enabled=precision == "bf16")
     hooks = torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor)
-    with native_kernels(False), hooks, low:  # the estimate is of torch's kernels
+    with native_kernels(enabled=False), hooks, low:  # the estimate is of torch's kernels
         output = model(*batch.arguments, torch.arange(29), masked_labels=labels)
         output.mlm.loss + classification_loss(output.sentence_pair_logits, labels[:8] % 2)
     weights = {tuple(parameter.shape) for parameter in model.parameters() if parameter.ndim == 2}

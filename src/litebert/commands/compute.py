@@ -46,7 +46,7 @@ class Compute(Settings):
         """Configure the encoder of `model`, and the kernels of this process, accordingly."""
         from litebert.model.kernels.native.library import use_native_kernels
 
-        use_native_kernels(self.native_kernels)
+        use_native_kernels(enabled=self.native_kernels)
         encoder = cast("Encoder", model.encoder)
         encoder.activation_checkpoint_interval = self.activation_checkpoint_interval
         if self.compile:

@@ -19,7 +19,7 @@ DTYPES = TOLERANCES["norm"]
 
 @pytest.fixture(autouse=True, scope="module", params=BOTH)
 def _kernels(request):
-    with native_kernels(request.param):
+    with native_kernels(enabled=request.param):
         yield
 
 
@@ -79,6 +79,20 @@ def test_only_the_gradient_of_the_logits_is_stored_in_the_dtype_of_the_states():
     with torch.autograd.graph.saved_tensors_hooks(lambda tensor: saved.append(tensor) or tensor, lambda tensor: tensor):
         vocabulary_loss(states, weight, bias, torch.zeros(8, dtype=torch.int64))
     assert sum(each.nbytes for each in saved) == 2 * 8 * CLASSES + states.nbytes + weight.nbytes + bias.nbytes
+
+
+def test_label_outside_the_vocabulary_is_an_error():
+    inputs = inputs_of(2, torch.float32)
+    with pytest.raises((IndexError, RuntimeError), match=r"label 11|out of bounds"):
+        vocabulary_loss(*inputs, torch.tensor([0, CLASSES]))
+
+
+def test_labels_and_bias_may_have_any_strides():
+    states, weight, bias = inputs_of(4, torch.float32)
+    labels = torch.tensor([0, 9, 3, 9, 3, 9, 10, 9])
+    strided = torch.stack([bias, bias], -1)[:, 0]
+    found, expected = labels[::2], labels[::2].clone()
+    assert vocabulary_loss(states, weight, strided, found).loss == vocabulary_loss(states, weight, bias, expected).loss
 
 
 @pytest.mark.parametrize("frozen", range(3))

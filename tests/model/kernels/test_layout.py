@@ -139,6 +139,6 @@ def test_encoder_skips_padding_of_tiny_rows_where_one_kernel_attends_in_all_exam
     monkeypatch.setattr(encoder, "LAYOUTS", recorded)
     model = encoder.Encoder(preset("tiny").replace(attention_probs_dropout_prob=dropout, num_hidden_layers=1)).train()
     ids, mask = torch.zeros(2, 3, dtype=torch.int64), torch.ones(2, 3, dtype=torch.bool)
-    with torch.autocast("cpu", torch.bfloat16, enabled=autocast), native_kernels(native):
+    with torch.autocast("cpu", torch.bfloat16, enabled=autocast), native_kernels(enabled=native):
         model(ids, mask, ids)
     assert used == [kernel]

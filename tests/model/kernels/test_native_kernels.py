@@ -6,12 +6,16 @@ import torch.nn.functional as F
 from hypothesis import given
 from hypothesis import strategies as st
 
+from litebert.model.encoder import Encoder
 from litebert.model.kernels.attention_kernels import attend_by_length
 from litebert.model.kernels.native.activations import native_gated_gelu, native_gelu
 from litebert.model.kernels.native.attention import native_attention
 from litebert.model.kernels.native.library import native_library
 from litebert.model.kernels.native.norms import native_layer_norm, native_residual
 from litebert.model.kernels.rotary import rotate_heads, rotation_at
+from litebert.model.layers.block import gated, gelu
+from litebert.model.layers.layer_norm import LayerNorm
+from litebert.model.presets import preset
 from support.models.kernel_gradients import assert_close, random, with_gradients
 from support.models.native_kernels import NEEDS_GCC
 
@@ -136,3 +140,39 @@ def test_scores_that_are_not_finite_give_no_finite_context():
     contexts = native_attention(native_library(), projected, [4])
     assert contexts[2].isnan().all()
     assert contexts[[0, 1, 3]].isfinite().all()
+
+
+@pytest.mark.parametrize("largest", [90.0, 1500.0, 30000.0])
+def test_gradients_of_large_scores_sum_to_zero(largest):
+    """Probabilities are computed from a logarithm whose rounding grows with the scores."""
+    projected = random(40, 3, 2, 16, dtype=torch.float32)
+    projected[:, :2] *= (largest / 16) ** 0.5
+    found = with_gradients(lambda qkv: native_attention(native_library(), qkv, [40]), projected)[1]
+    expected = with_gradients(lambda qkv: by_definition(qkv, [40]), projected.double())[1]
+    by_torch = with_gradients(lambda qkv: by_definition(qkv, [40]), projected)[1]
+    error, usual = ((each.double() - expected).norm() for each in (found, by_torch))
+    assert error <= 2 * usual
+
+
+@pytest.mark.parametrize(("lengths", "size"), [([], 8), ([4], 7)])
+def test_attention_without_examples_or_of_an_odd_size_is_refused(lengths, size):
+    with pytest.raises(ValueError, match="attention of"):
+        native_attention(native_library(), torch.zeros(4, 3, 2, size), lengths)
+
+
+def test_gate_and_input_of_different_dtypes_are_computed_by_torch():
+    gate, up = random(4, 6, dtype=torch.float32), random(4, 6, dtype=torch.bfloat16, seed=1)
+    assert torch.equal(gated(gelu, gate, up), gelu(gate) * up)
+
+
+@pytest.mark.parametrize("norm", [LayerNorm((4, 8)), LayerNorm(8, elementwise_affine=False), LayerNorm(8, bias=False)])
+def test_norms_of_other_forms_are_computed_by_torch(norm):
+    x = random(3, 4, 8, dtype=torch.float32)
+    assert torch.equal(norm(x), torch.nn.LayerNorm.forward(norm, x))
+    assert torch.equal(LayerNorm(8, eps=0)(x), LayerNorm(8, eps=0.0)(x))
+
+
+def test_batch_without_examples_has_outputs_without_examples():
+    encoder = Encoder(preset("modern-tiny").replace(num_hidden_layers=1)).train()
+    ids = torch.zeros(0, 3, dtype=torch.int64)
+    assert encoder(ids, ids.bool(), ids).last_hidden_state.shape == (0, 3, encoder.config.hidden_size)

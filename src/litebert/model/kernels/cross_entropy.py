@@ -136,7 +136,10 @@ def _native_losses(
     gradient: Float[Tensor, "P V_or_0"],
 ) -> tuple[Float[Tensor, " P"], Bool[Tensor, " P"], Float[Tensor, " V"]]:
     """As `_losses`, but each row of logits is read once."""
-    classes = len(weight)
+    classes, bias = len(weight), bias.contiguous()
+    if len(labels) and (largest := int(labels.max())) >= classes:
+        raise IndexError(f"label {largest}: the vocabulary has {classes} tokens")
+    targets = labels.long().clamp(min=0).masked_fill(labels == NO_LABEL, NO_LABEL)
     losses, correct = bias.new_empty(len(states)), torch.empty(len(states), dtype=torch.bool)
     bias_gradients = bias.new_zeros(torch.get_num_threads(), classes)
     memory = states.new_empty(min(_ROWS_PER_PRODUCT, len(states)), classes)
@@ -145,7 +148,7 @@ def _native_losses(
         part = states[rows]
         logits = torch.mm(part, weight.mT, out=memory[: len(part)])
         outputs = losses[rows], correct[rows], gradient[rows] if gradient.numel() else None, bias_gradients
-        library.run("cross_entropy", states.dtype, logits, bias, labels[rows], *outputs, len(part), classes)
+        library.run("cross_entropy", states.dtype, logits, bias, targets[rows], *outputs, len(part), classes)
     return losses, correct, bias_gradients.sum(0)
 
 

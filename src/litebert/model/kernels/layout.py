@@ -115,7 +115,7 @@ class UnpaddedLayout:
     def unpack(self, packed: Float[Tensor, "1 R W"]) -> Float[Tensor, "B S W"]:
         """The vectors at the positions of their tokens, zeros at padding."""
         padded = packed.new_zeros(self.shape.numel(), packed.shape[-1])
-        return padded.index_copy(0, self.indices, packed[0, : len(self.indices)]).view(*self.shape, -1)
+        return padded.index_copy(0, self.indices, packed[0, : len(self.indices)]).view(*self.shape, packed.shape[-1])
 
     def take(self, packed: Float[Tensor, "1 R W"], at: Int[Tensor, " P"]) -> Float[Tensor, "1 P W"]:
         """The vectors at flat positions of B S, as one row; zeros at padding."""

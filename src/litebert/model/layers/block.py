@@ -172,7 +172,7 @@ def gated(
 ) -> Float[Tensor, "*shape"]:
     """`activation(gate) * up`, by the fastest kernel for their device."""
     form = _NATIVE_FORMS.get(activation)
-    if form and (library := native_library(gate, up)):
+    if form and gate.shape == up.shape and gate.dtype == up.dtype and (library := native_library(gate, up)):
         return native_gated_gelu(library, form, gate, up)
     return activation(gate) * up
 

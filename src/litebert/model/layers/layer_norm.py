@@ -4,7 +4,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from litebert.model.kernels.native.library import native_library
+from litebert.model.kernels.native.library import NativeLibrary, native_library
 from litebert.model.kernels.native.norms import native_layer_norm, native_residual
 
 
@@ -13,22 +13,30 @@ class LayerNorm(nn.LayerNorm):
 
     def forward(self, input: Float[Tensor, "*rows H"]) -> Float[Tensor, "*rows H"]:
         """As `nn.LayerNorm`."""
-        return self._normalized(input, torch.promote_types(input.dtype, torch.float32))
+        library = self._library(input)
+        return self._native(library, input, torch.float32) if library else super().forward(input)
 
     def for_products(self, x: Float[Tensor, "*rows H"]) -> Float[Tensor, "*rows H"]:
         """The result in the dtype of the matrix products that read it: that of autocast, where it is on."""
         device = x.device.type
-        return self._normalized(x, torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else x.dtype)
-
-    def _normalized(self, x: Tensor, dtype: torch.dtype) -> Tensor:
-        library = native_library(x, self.weight)
-        if library and x.dtype == self.weight.dtype == torch.float32 and dtype in (torch.float32, torch.bfloat16):
-            return native_layer_norm(library, x, self.weight, self.bias, self.eps, dtype)
+        dtype = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else x.dtype
+        if dtype in (torch.float32, torch.bfloat16) and (library := self._library(x)):
+            return self._native(library, x, dtype)
         return super().forward(x).to(dtype)
+
+    def _library(self, x: Tensor) -> NativeLibrary | None:
+        """The compiled kernels, if they compute this norm: of the last dimension, in 32 bits, with weight and bias."""
+        if self.weight is None or self.bias is None or x.shape[-1:] != self.normalized_shape:
+            return None
+        in_32_bits = all(each.dtype == torch.float32 for each in (x, self.weight, self.bias))
+        return native_library(x, self.weight, self.bias) if in_32_bits else None
+
+    def _native(self, library: NativeLibrary, x: Tensor, dtype: torch.dtype) -> Tensor:
+        return native_layer_norm(library, x, self.weight, self.bias, float(self.eps), dtype)
 
 
 def add_residual(x: Float[Tensor, "*shape"], y: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
     """`x + y`; the residual stream `x` may have more bits than the output `y` of a layer."""
-    if x.dtype == torch.float32 and y.dtype == torch.bfloat16 and (library := native_library(x, y)):
-        return native_residual(library, x, y)
-    return x + y
+    mixed = x.dtype == torch.float32 and y.dtype == torch.bfloat16 and x.shape == y.shape
+    library = native_library(x, y) if mixed else None
+    return native_residual(library, x, y) if library else x + y

@@ -21,7 +21,10 @@ def native_attention(
     rotation: Float[Tensor, "R pairs 2"] | None = None,
     causal: bool = False,
 ) -> Float[Tensor, "R A D"]:
-    """As `attend_16_bits`, for an even D: scores and probabilities stay in 32 bits between the products."""
+    """As `attend_16_bits`, for an even D and at least one length: scores stay in 32 bits between the products."""
+    if not lengths or projected.shape[-1] % 2:
+        head_size = projected.shape[-1]
+        raise ValueError(f"attention of {len(lengths)} examples, heads of {head_size}: needs examples and an even size")
     return _Attention.apply(library, projected.contiguous(), rotation, tuple(lengths), causal)
 
 
@@ -35,26 +38,36 @@ class _Attention(torch.autograd.Function):
         lengths: tuple[int, ...],
         causal: bool,
     ) -> Tensor:
-        rows, _, heads, head_size = projected.shape
-        angles = (None, None) if rotation is None else tuple(part.contiguous() for part in rotation.float().unbind(-1))
-        examples = _starts_and_lengths(lengths)
-        ctx.problem = (*angles, *examples, len(lengths), heads, head_size, causal)
-        ctx.library, ctx.tokens = library, sum(lengths)
-        contexts = projected.new_empty(rows, heads, head_size)
-        contexts[ctx.tokens :].zero_()
-        log_sums = projected.new_empty(rows, heads, dtype=torch.float32)
-        library.run("attention_forward", projected.dtype, projected, *ctx.problem, contexts, log_sums)
-        ctx.save_for_backward(projected, log_sums)
+        ctx.library, ctx.lengths, ctx.causal = library, lengths, causal
+        contexts = projected.new_empty(len(projected), *projected.shape[2:])
+        contexts[sum(lengths) :].zero_()
+        log_sums = projected.new_empty(*contexts.shape[:2], dtype=torch.float32)
+        problem = _problem(projected, rotation, lengths, causal)
+        library.run("attention_forward", projected.dtype, *problem, contexts, log_sums)
+        ctx.save_for_backward(projected, rotation, log_sums)
         return contexts
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *grad_outputs: Any) -> tuple[Tensor | None, ...]:  # pyrefly: ignore[bad-override]
-        projected, log_sums = ctx.saved_tensors
-        result, gradient = torch.empty_like(projected), grad_outputs[0].contiguous()
-        result[ctx.tokens :].zero_()
-        ctx.library.run("attention_backward", projected.dtype, projected, *ctx.problem, gradient, log_sums, result)
+        projected, rotation, log_sums = ctx.saved_tensors
+        result = torch.empty_like(projected)
+        result[sum(ctx.lengths) :].zero_()
+        problem = _problem(projected, rotation, ctx.lengths, ctx.causal)
+        inputs = grad_outputs[0].contiguous(), log_sums
+        ctx.library.run("attention_backward", projected.dtype, *problem, *inputs, result)
         return None, result, None, None, None
+
+
+def _problem(
+    projected: Float[Tensor, "R 3 A D"],
+    rotation: Float[Tensor, "R pairs 2"] | None,
+    lengths: tuple[int, ...],
+    causal: bool,
+) -> tuple[Tensor | int | None, ...]:
+    """The first arguments of both kernels."""
+    angles = (None, None) if rotation is None else tuple(part.contiguous() for part in rotation.float().unbind(-1))
+    return projected, *angles, *_starts_and_lengths(lengths), len(lengths), *projected.shape[2:], causal
 
 
 @lru_cache(maxsize=2)  # every layer asks for the same

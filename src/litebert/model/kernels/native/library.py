@@ -21,12 +21,13 @@ from pathlib import Path
 from typing import Any, Final
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+from torch.autograd import forward_ad
 
 SOURCES: Final = Path(__file__).parent / "sources"
-COMPILERS: Final = ("g++", "c++")
+COMPILER: Final = "g++"
 FLAGS: Final = ("-O3", "-std=c++17", "-fPIC", "-fopenmp")
-ARCHITECTURES: Final = {"AVX2": "x86-64-v3", "DEFAULT": "x86-64"}
+ARCHITECTURES: Final = {"AVX2": ("-mavx2", "-mfma", "-mf16c", "-mbmi2"), "DEFAULT": ()}
 """Where torch has narrower vectors than the processor, because of `ATEN_CPU_CAPABILITY`, so have the kernels."""
 NAMES: Final = {torch.float32: "float32", torch.bfloat16: "bfloat16"}
 """The dtypes of which there are kernels."""
@@ -50,60 +51,83 @@ class NativeLibrary:
         function(*map(_argument, arguments), ctypes.c_int64(torch.get_num_threads()))
 
 
-def use_native_kernels(enabled: bool) -> None:
-    """Whether this process uses the kernels, where it can; it does so from the beginning."""
+def use_native_kernels(*, enabled: bool) -> None:
+    """Whether this process uses the kernels, where it can; it does so from the beginning.
+
+    Without them a function can be differentiated twice.
+    """
     global _enabled
     _enabled = enabled
 
 
 @contextmanager
-def native_kernels(enabled: bool) -> Iterator[None]:
+def native_kernels(*, enabled: bool) -> Iterator[None]:
     """`use_native_kernels` for a while."""
     before = _enabled
-    use_native_kernels(enabled)
+    use_native_kernels(enabled=enabled)
     try:
         yield
     finally:
-        use_native_kernels(before)
+        use_native_kernels(enabled=before)
 
 
 def native_kernels_found() -> str:
     """In words, whether this machine has the kernels; compiles them if it can."""
-    library = _loaded()
-    if library is None:
-        return "of torch; install GCC (g++) on Linux for faster training on the CPU"
-    return f"compiled for this processor{', with AMX tiles' if library.has_tiles else ''}"
+    found = _loaded()
+    if isinstance(found, str):
+        return f"of torch, with which training on the CPU takes longer: {found}"
+    return f"compiled for this processor{', with AMX tiles' if found.has_tiles else ''}"
 
 
 def native_library(*tensors: Tensor) -> NativeLibrary | None:
-    """The library, if it has kernels for all of `tensors`."""
-    if not _enabled or torch.compiler.is_compiling():
+    """The library, if it has kernels for all of `tensors` and nothing traces or transforms what is computed."""
+    if not _enabled or _is_traced() or not all(_has_kernels(tensor) for tensor in tensors):
         return None
-    if not all(tensor.is_cpu and tensor.dtype in NAMES for tensor in tensors):
-        return None
-    return _loaded()
+    found = _loaded()
+    return None if isinstance(found, str) else found
+
+
+def _has_kernels(tensor: Tensor) -> bool:
+    return type(tensor) in (Tensor, nn.Parameter) and tensor.is_cpu and tensor.dtype in NAMES
+
+
+def _is_traced() -> bool:
+    """Whether torch compiles, exports or transforms (`torch.func`), or a mode looks at each of its operators."""
+    return (
+        torch.compiler.is_compiling()
+        or torch.jit.is_tracing()
+        or torch._C._len_torch_dispatch_stack() > 0
+        or torch._C._functorch.peek_interpreter_stack() is not None
+        or forward_ad._current_level >= 0
+    )
 
 
 @functools.cache
-def _loaded() -> NativeLibrary | None:
-    """The library, compiled unless it was before; None where that is impossible."""
-    compiler = next(filter(None, map(shutil.which, COMPILERS)), None)
-    if platform.system() != "Linux" or compiler is None or not _openmp_of_torch().exists():
-        logger.debug("no kernels of litebert's own: they need Linux, GCC and a torch that brings OpenMP")
-        return None
+def _loaded() -> NativeLibrary | str:
+    """The library, compiled unless it was before, or why there is none."""
+    compiler = shutil.which(COMPILER)
+    if platform.system() != "Linux" or compiler is None:
+        return "install GCC (g++), on Linux"
+    if not _openmp_of_torch().exists():
+        return f"this torch does not bring {_openmp_of_torch().name}"
     try:
-        path = _cache() / f"{_fingerprint(compiler)}.so"
-        if not path.exists():
-            start = time.perf_counter()
-            _compile(compiler, path)
-            logger.info("compiled kernels for this processor in %.0f s (%s)", time.perf_counter() - start, path)
+        return _library(compiler, _cache() / f"{_fingerprint(compiler)}.so")
+    except (OSError, RuntimeError, ValueError, subprocess.SubprocessError) as error:
+        output = [line for line in (getattr(error, "stderr", None) or "").splitlines() if line.strip()]
+        reason = next((line for line in output if "error:" in line), output[0] if output else str(error))
+        logger.warning("%s: cannot compile kernels for this processor, steps take longer: %s", compiler, reason)
+        return reason
+
+
+def _library(compiler: str, path: Path) -> NativeLibrary:
+    """That of `path`, compiled first if there is none that can be loaded."""
+    try:
         return NativeLibrary(path)
-    except (OSError, subprocess.SubprocessError) as error:
-        reason = (getattr(error, "stderr", None) or str(error)).strip().splitlines()[:1]
-        logger.warning(
-            "%s: cannot compile the kernels for this processor, so that steps take longer: %s", compiler, *reason
-        )
-        return None
+    except OSError:  # not there, or not whole
+        start = time.perf_counter()
+        _compile(compiler, path)
+        logger.info("compiled kernels for this processor in %.0f s (%s)", time.perf_counter() - start, path)
+        return NativeLibrary(path)
 
 
 def _cache() -> Path:
@@ -113,16 +137,17 @@ def _cache() -> Path:
 def _flags() -> tuple[str, ...]:
     is_x86 = platform.machine() == "x86_64"
     capability = torch.backends.cpu.get_cpu_capability() if is_x86 else ""
-    return (*FLAGS, f"-march={ARCHITECTURES.get(capability, 'native')}")
+    return (*FLAGS, *ARCHITECTURES.get(capability, ("-march=native",)))
 
 
 def _fingerprint(compiler: str) -> str:
     """Of all that the compiled library depends on."""
-    version = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=True, timeout=_SECONDS)
-    processor = Path("/proc/cpuinfo").read_text().split("\n\n")[0].splitlines()
+    version = subprocess.run([compiler, "--version"], capture_output=True, check=True, timeout=_SECONDS)
+    processor = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").split("\n\n")[0].splitlines()
     described = [line for line in processor if line.split("\t")[0] in ("model name", "flags", "Features", "CPU part")]
-    parts = [*(source.read_text() for source in sorted(SOURCES.iterdir())), version.stdout, *_flags(), *described]
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
+    sources = [source.read_bytes() for source in sorted(SOURCES.iterdir())]
+    parts = [*sources, version.stdout, *(each.encode() for each in (*_flags(), *described))]
+    return hashlib.sha256(b"\0".join(parts)).hexdigest()[:32]
 
 
 def _compile(compiler: str, path: Path) -> None:
@@ -130,7 +155,13 @@ def _compile(compiler: str, path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=path.parent) as directory:
         run = functools.partial(
-            subprocess.run, cwd=directory, check=True, capture_output=True, text=True, timeout=_SECONDS
+            subprocess.run,
+            cwd=directory,
+            check=True,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_SECONDS,
         )
         run([compiler, *_flags(), "-c", *map(str, sorted(SOURCES.glob("*.cpp")))])
         # Without -fopenmp: the functions of OpenMP are those of torch, loaded before.
@@ -145,7 +176,8 @@ def _openmp_of_torch() -> Path:
 
 def _argument(value: Tensor | float | int | None) -> Any:
     if isinstance(value, Tensor):
-        assert value.is_contiguous()
+        if not value.is_contiguous():
+            raise ValueError(f"a tensor of shape {tuple(value.shape)} and strides {value.stride()}: not contiguous")
         return ctypes.c_void_p(value.data_ptr())
     if isinstance(value, float):
         return ctypes.c_double(value)

@@ -19,7 +19,7 @@ def native_layer_norm(
     dtype: torch.dtype,
 ) -> Float[Tensor, "*rows H"]:
     """Layer norm of `x`, which like weight and bias has 32 bits, in `dtype`."""
-    return _LayerNorm.apply(library, x.contiguous(), weight, bias, eps, dtype)
+    return _LayerNorm.apply(library, x.contiguous(), weight.contiguous(), bias.contiguous(), eps, dtype)
 
 
 def native_residual(

@@ -16,14 +16,6 @@
 
 namespace {
 
-#ifdef __AMX_BF16__
-template <typename T>
-using OperandOf = typename std::conditional<std::is_same<T, BFloat16>::value, Tiles, Single>::type;
-#else
-template <typename T>
-using OperandOf = Single;
-#endif
-
 // The scores of the keys from `valid` on become -infinity.
 inline void hide(float* scores, int valid, int keys) {
     const Floats hidden = broadcast(-std::numeric_limits<float>::infinity());
@@ -68,9 +60,8 @@ inline float exponentials(float* scores, int keys, float scale, float* log_sum) 
     return all;
 }
 
-template <typename T>
+template <typename Operand, typename T>
 void forward_head(const Head<T>& head, T* contexts, float* log_sums, Scratch& scratch) {
-    typedef OperandOf<T> Operand;
     typedef typename Operand::Cell Cell;
     constexpr int PER = Operand::PER_CELL;
     const Problem<T>& p = head.problem;
@@ -102,20 +93,23 @@ void forward_head(const Head<T>& head, T* contexts, float* log_sums, Scratch& sc
 }
 
 // Probabilities in place of scores, and the gradients of the scores in place of those of the probabilities.
+//
+// The logarithm of their sum is rounded, so the probabilities of large scores do not sum to 1; divided by their sum the
+// mean is exact, and the gradients sum to 0.
 inline void softmax_gradient(float* scores, float* gradients, int keys, float scale, float log_sum) {
-    Floats total = {};
+    Floats total = {}, all = {};
     for (int j = 0; j < keys; j += WIDTH) {
         const Floats probability = exponential(load(scores + j) * scale - log_sum);
         store(scores + j, probability);
         total += probability * load(gradients + j);
+        all += probability;
     }
-    const float mean = sum(total);
+    const float mean = sum(total) / sum(all);
     for (int j = 0; j < keys; j += WIDTH) store(gradients + j, load(scores + j) * (load(gradients + j) - mean) * scale);
 }
 
-template <typename T>
+template <typename Operand, typename T>
 void backward_head(const Head<T>& head, const T* gradient, const float* log_sums, T* results, Scratch& scratch) {
-    typedef OperandOf<T> Operand;
     typedef typename Operand::Cell Cell;
     constexpr int PER = Operand::PER_CELL;
     const Problem<T>& p = head.problem;
@@ -166,13 +160,13 @@ void backward_head(const Head<T>& head, const T* gradient, const float* log_sums
     write_rows(head, back, 0, head.length, 2, 3, false, results);
 }
 
-template <typename T, typename Run>
+template <typename Operand, typename T, typename Run>
 void each_head(const Problem<T>& p, int64_t threads, int per_key, int per_score, const Run& run) {
     const size_t keys = rounded_up(p.longest(), 32), size = rounded_up(p.size, 32);
 #pragma omp parallel num_threads(threads)
     {
         Scratch scratch((per_key * keys + QUERIES) * size + per_score * QUERIES * keys);
-        const typename OperandOf<T>::Session session;
+        const typename Operand::Session session;
 #pragma omp for schedule(dynamic)
         for (int64_t task = 0; task < p.examples * p.heads; task++) {
             scratch.reset();
@@ -181,45 +175,55 @@ void each_head(const Problem<T>& p, int64_t threads, int per_key, int per_score,
     }
 }
 
-template <typename T>
+template <typename Operand, typename T>
 void forward(const Problem<T>& p, T* contexts, float* log_sums, int64_t threads) {
-    each_head(p, threads, 5, 2,
-              [&](const Head<T>& head, Scratch& scratch) { forward_head(head, contexts, log_sums, scratch); });
+    each_head<Operand>(p, threads, 5, 2, [&](const Head<T>& head, Scratch& scratch) {
+        forward_head<Operand>(head, contexts, log_sums, scratch);
+    });
 }
 
-template <typename T>
+template <typename Operand, typename T>
 void backward(const Problem<T>& p, const T* gradient, const float* log_sums, T* results, int64_t threads) {
-    each_head(p, threads, 13, 4, [&](const Head<T>& head, Scratch& scratch) {
-        backward_head(head, gradient, log_sums, results, scratch);
+    each_head<Operand>(p, threads, 13, 4, [&](const Head<T>& head, Scratch& scratch) {
+        backward_head<Operand>(head, gradient, log_sums, results, scratch);
     });
 }
 
 }  // namespace
 
-#define ATTENTION(T, NAME)                                                                                           \
-    extern "C" void attention_forward_##NAME(const T* projected, const float* cosines, const float* sines,           \
-                                             const int64_t* starts, const int64_t* lengths, int64_t examples,        \
-                                             int64_t heads, int64_t size, int64_t causal, T* contexts,               \
-                                             float* log_sums, int64_t threads) {                                     \
-        forward<T>({projected, cosines, sines, starts, lengths, examples, heads, size, causal}, contexts, log_sums,  \
-                   threads);                                                                                         \
-    }                                                                                                                \
-    extern "C" void attention_backward_##NAME(const T* projected, const float* cosines, const float* sines,          \
-                                              const int64_t* starts, const int64_t* lengths, int64_t examples,       \
-                                              int64_t heads, int64_t size, int64_t causal, const T* gradient,        \
-                                              const float* log_sums, T* results, int64_t threads) {                  \
-        backward<T>({projected, cosines, sines, starts, lengths, examples, heads, size, causal}, gradient, log_sums, \
-                    results, threads);                                                                               \
-    }
-ATTENTION(BFloat16, bfloat16)
-ATTENTION(float, float32)
-
-// Whether there are tiles; the system is asked for them once, and all threads that start later have them.
+// Whether there are tiles: the processor has them, and the system grants them to the process, which is asked for once.
 extern "C" int64_t has_tiles() {
 #ifdef __AMX_BF16__
     constexpr long REQUEST_PERMISSION = 0x1023, TILE_DATA = 18;
-    return syscall(SYS_arch_prctl, REQUEST_PERMISSION, TILE_DATA) == 0;
+    static const bool granted = syscall(SYS_arch_prctl, REQUEST_PERMISSION, TILE_DATA) == 0;
+    return granted;
 #else
     return 0;
 #endif
 }
+
+#ifdef __AMX_BF16__
+typedef Tiles OfBFloat16;
+#else
+typedef Single OfBFloat16;
+#endif
+
+#define ATTENTION(T, NAME, FASTEST, CAN_USE_IT)                                                                  \
+    extern "C" void attention_forward_##NAME(const T* projected, const float* cosines, const float* sines,       \
+                                             const int64_t* starts, const int64_t* lengths, int64_t examples,    \
+                                             int64_t heads, int64_t size, int64_t causal, T* contexts,           \
+                                             float* log_sums, int64_t threads) {                                 \
+        const auto compute = CAN_USE_IT ? forward<FASTEST, T> : forward<Single, T>;                              \
+        compute({projected, cosines, sines, starts, lengths, examples, heads, size, causal}, contexts, log_sums, \
+                threads);                                                                                        \
+    }                                                                                                            \
+    extern "C" void attention_backward_##NAME(const T* projected, const float* cosines, const float* sines,      \
+                                              const int64_t* starts, const int64_t* lengths, int64_t examples,   \
+                                              int64_t heads, int64_t size, int64_t causal, const T* gradient,    \
+                                              const float* log_sums, T* results, int64_t threads) {              \
+        const auto compute = CAN_USE_IT ? backward<FASTEST, T> : backward<Single, T>;                            \
+        compute({projected, cosines, sines, starts, lengths, examples, heads, size, causal}, gradient, log_sums, \
+                results, threads);                                                                               \
+    }
+ATTENTION(BFloat16, bfloat16, OfBFloat16, has_tiles())
+ATTENTION(float, float32, Single, true)

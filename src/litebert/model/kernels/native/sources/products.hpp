@@ -53,13 +53,13 @@ struct Tiles {
     class Session {
       public:
         Session() {
-            _tile_storeconfig(&before);
+            asm volatile("sttilecfg %0" : "=m"(before));
             Config config;
             config.palette = 1;
             for (int tile = 0; tile < 8; tile++) config.bytes_per_row[tile] = 64, config.rows[tile] = 16;
-            _tile_loadconfig(&config);
+            configure(config);
         }
-        ~Session() { _tile_loadconfig(&before); }
+        ~Session() { configure(before); }
         Session(const Session&) = delete;
 
       private:
@@ -68,11 +68,14 @@ struct Tiles {
             uint16_t bytes_per_row[16] = {};
             uint8_t rows[16] = {};
         } before;
+        // GCC's intrinsic names the first 8 of the 64 bytes as its input, so that stores to the others may be removed.
+        static void configure(const Config& config) { asm volatile("ldtilecfg %0" ::"m"(config)); }
     };
 
     template <bool ADD>
     static void product(int rows, int columns, int inner, const Cell* A, int a_step, const Cell* B, int b_step,
                         float* C, int c_step) {
+        asm volatile("" ::: "memory");  // the intrinsics that load tiles do not name what they read
         const int a_bytes = a_step * 4, b_bytes = b_step * 4, c_bytes = c_step * 4;
         for (int i = 0; i < rows; i += 32)
             for (int j = 0; j < columns; j += 32) {
