@@ -49,7 +49,7 @@ def test_causal_gradient_reaches_no_later_token_of_a_packed_row(tiny_config, ker
     encoder.embeddings.register_forward_hook(lambda module, inputs, output: embedded.append(output))
     state = encoder.at_positions(*packed.arguments, torch.tensor([11]), starts, causal=True)
     embedded[0].retain_grad()
-    state.square().sum().backward()
+    state.pow(3).sum().backward()  # the sum of squares of a normalized vector is constant
     reached = embedded[0].grad[0].abs().sum(-1) > 0
     assert [at for at in range(14) if reached[at]] == [9, 10, 11]
 
