@@ -6,25 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from litebert.model.kernels import cpu_attention
-from litebert.model.kernels.attention_kernels import attend_by_length
 from litebert.model.kernels.cpu_attention import attend_16_bits
 from litebert.model.kernels.length_groups import attend_in_groups, length_groups
-from litebert.model.kernels.rotary import rotate_heads, rotation_at
-from support.models.kernel_gradients import assert_close, random, with_gradients
+from litebert.model.kernels.rotary import rotation_at
+from support.models.kernel_gradients import angles, assert_close, one_row_by_length, random, with_gradients
 
 
 def in_groups(projected, lengths):
     return attend_in_groups(*projected.unbind(1), length_groups(lengths))
-
-
-def one_row_by_length(projected, lengths, *, rotation=None, causal=False):
-    by = None if rotation is None else rotation[None]
-    return attend_by_length(*rotate_heads(projected[None], by), lengths, 0.0, causal=causal)[0]
-
-
-def angles(lengths, *, head_size):
-    positions = torch.cat([torch.arange(length) for length in lengths])
-    return rotation_at(positions[None], head_size=head_size, theta=100.0)[0]
 
 
 @given(

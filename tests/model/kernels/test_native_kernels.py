@@ -7,16 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from litebert.model.encoder import Encoder
-from litebert.model.kernels.attention_kernels import attend_by_length
 from litebert.model.kernels.native.activations import native_gated_gelu, native_gelu
 from litebert.model.kernels.native.attention import native_attention
 from litebert.model.kernels.native.library import native_library
 from litebert.model.kernels.native.norms import native_layer_norm, native_residual
-from litebert.model.kernels.rotary import rotate_heads, rotation_at
 from litebert.model.layers.block import gated, gelu
 from litebert.model.layers.layer_norm import LayerNorm
 from litebert.model.presets import preset
-from support.models.kernel_gradients import assert_close, random, with_gradients
+from support.models.kernel_gradients import angles, assert_close, one_row_by_length, random, with_gradients
 from support.models.native_kernels import NEEDS_GCC
 
 pytestmark = NEEDS_GCC
@@ -76,16 +74,6 @@ def test_native_residual_adds_in_32_bits(shape):
     assert torch.equal(y.grad, gradient.bfloat16())
 
 
-def by_definition(projected, lengths, *, rotation=None, causal=False):
-    by = None if rotation is None else rotation[None]
-    return attend_by_length(*rotate_heads(projected[None], by), lengths, 0.0, causal=causal)[0]
-
-
-def angles(lengths, *, head_size):
-    positions = torch.cat([torch.arange(length) for length in lengths])
-    return rotation_at(positions[None], head_size=head_size, theta=100.0)[0]
-
-
 @given(
     st.lists(st.integers(1, 9) | st.sampled_from([31, 32, 33, 64, 100]), min_size=1, max_size=5),
     st.sampled_from([2, 6, 16, 32, 34, 64]),
@@ -101,7 +89,9 @@ def test_native_attention_equals_torch_in_outputs_and_gradients(lengths, head_si
         lambda qkv: native_attention(library, qkv, lengths, rotation=rotation, causal=causal), projected
     )
     wide = rotation.double() if rotary else None
-    expected = with_gradients(lambda qkv: by_definition(qkv, lengths, rotation=wide, causal=causal), projected.double())
+    expected = with_gradients(
+        lambda qkv: one_row_by_length(qkv, lengths, rotation=wide, causal=causal), projected.double()
+    )
     assert_close(found, expected, dtype)
 
 
@@ -148,8 +138,8 @@ def test_gradients_of_large_scores_sum_to_zero(largest):
     projected = random(40, 3, 2, 16, dtype=torch.float32)
     projected[:, :2] *= (largest / 16) ** 0.5
     found = with_gradients(lambda qkv: native_attention(native_library(), qkv, [40]), projected)[1]
-    expected = with_gradients(lambda qkv: by_definition(qkv, [40]), projected.double())[1]
-    by_torch = with_gradients(lambda qkv: by_definition(qkv, [40]), projected)[1]
+    expected = with_gradients(lambda qkv: one_row_by_length(qkv, [40]), projected.double())[1]
+    by_torch = with_gradients(lambda qkv: one_row_by_length(qkv, [40]), projected)[1]
     error, usual = ((each.double() - expected).norm() for each in (found, by_torch))
     assert error <= 2 * usual
 

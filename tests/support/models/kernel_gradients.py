@@ -1,7 +1,9 @@
-"""Random inputs of kernels, and their outputs and gradients side by side."""
+"""Random inputs of kernels, attention by torch, and outputs and gradients side by side."""
 
 import torch
 
+from litebert.model.kernels.attention_kernels import attend_by_length
+from litebert.model.kernels.rotary import rotate_heads, rotation_at
 from support.models.tolerances import tolerance
 
 
@@ -21,3 +23,13 @@ def assert_close(ours, expected, dtype) -> None:
     for value, other in zip(ours, expected, strict=True):
         assert value.dtype == dtype
         assert (value.double() - other.double()).norm() <= tolerance(dtype) * max(1, other.double().norm())
+
+
+def one_row_by_length(projected, lengths, *, rotation=None, causal=False):
+    by = None if rotation is None else rotation[None]
+    return attend_by_length(*rotate_heads(projected[None], by), lengths, 0.0, causal=causal)[0]
+
+
+def angles(lengths, *, head_size):
+    positions = torch.cat([torch.arange(length) for length in lengths])
+    return rotation_at(positions[None], head_size=head_size, theta=100.0)[0]

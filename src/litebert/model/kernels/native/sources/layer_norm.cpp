@@ -1,6 +1,5 @@
 // Layer norm of rows in 32 bits, with results in 32 or 16 bits, and the sum of a residual stream and a layer's output.
 #include <cmath>
-#include <vector>
 
 #include "vectors.hpp"
 
