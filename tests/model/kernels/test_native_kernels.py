@@ -9,10 +9,12 @@ from hypothesis import strategies as st
 from litebert.model.encoder import Encoder
 from litebert.model.kernels.native.activations import native_gated_gelu, native_gelu
 from litebert.model.kernels.native.attention import native_attention
+from litebert.model.kernels.native.int8_rows import native_quantize_rows, native_rescale_rows
 from litebert.model.kernels.native.library import native_library
 from litebert.model.kernels.native.norms import native_layer_norm, native_residual
 from litebert.model.layers.block import gated, gelu
 from litebert.model.layers.layer_norm import LayerNorm
+from litebert.model.prepacked.int8_linear import quantize_rows
 from litebert.model.presets import preset
 from support.models.kernel_gradients import angles, assert_close, one_row_by_length, random, with_gradients
 from support.models.native_kernels import NEEDS_GCC
@@ -166,3 +168,27 @@ def test_batch_without_examples_has_outputs_without_examples():
     encoder = Encoder(preset("modern-tiny").replace(num_hidden_layers=1)).train()
     ids = torch.zeros(0, 3, dtype=torch.int64)
     assert encoder(ids, ids.bool(), ids).last_hidden_state.shape == (0, 3, encoder.config.hidden_size)
+
+
+@pytest.mark.parametrize("shape", [(3, 5), (2, 3, 64), (1, 77), (0, 8)], ids=str)
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_native_rows_in_8_bits_equal_torch(dtype, shape):
+    x = 3 * random(*shape, dtype=dtype)
+    x[:, -1] = 0
+    found, scales = native_quantize_rows(native_library(), x)
+    expected, expected_scales = quantize_rows(x.float())
+    assert (found.int() - 128 - expected).abs().sum() == 0  # the numbers have 8 bits: none is halfway
+    assert torch.equal(scales, expected_scales)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("width", [1, 16, 37])
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_native_rescaled_rows_equal_torch(dtype, width, threads):
+    products, residual = (random(2, 5, width, dtype=torch.float32, seed=seed) for seed in (0, 1))
+    scales, bias = random(2, 5, dtype=torch.float32, seed=2), random(width, dtype=torch.float32, seed=3)
+    torch.set_num_threads(threads)
+    inputs, expected = (products, scales, bias), products * scales[..., None] + bias
+    for added, total in ((None, expected), (residual, expected + residual)):
+        found = native_rescale_rows(native_library(), *inputs, residual=added, dtype=dtype)
+        assert_close([found], [total], dtype)

@@ -59,7 +59,7 @@ def test_sources_that_do_not_compile_are_told_once_and_torch_is_used(cache, tmp_
     assert native_library() is None
     assert native_library() is None
     (record,) = caplog.records
-    assert "cannot compile kernels for this processor, steps take longer" in record.message
+    assert "cannot compile kernels for this processor, training and prediction take longer" in record.message
     assert "broken.cpp" in record.message
 
 

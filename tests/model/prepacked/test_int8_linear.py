@@ -3,8 +3,10 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from litebert.model.kernels.native.library import native_kernels
 from litebert.model.prepacked.int8_linear import Int8Linear, largest_weight, quantize_rows
 from litebert.model.prepacked.prepack import has_operators
+from support.models.native_kernels import BOTH
 from support.models.tolerances import within
 
 pytestmark = pytest.mark.skipif(not has_operators("int8"), reason="torch without oneDNN")
@@ -28,6 +30,13 @@ def test_quantized_row_of_zeros_is_zeros():
     assert scales.isfinite().all()
 
 
+@pytest.fixture(params=BOTH)
+def kernels(request):
+    with native_kernels(enabled=request.param):
+        yield
+
+
+@pytest.mark.usefixtures("kernels")
 @pytest.mark.parametrize("rows", [1, 7, 130])
 def test_int8_dense_layer_is_the_product_of_the_rounded_operands(rows):
     x, weight, bias = random(rows, 64), random(48, 64, seed=1), random(48, seed=2)
@@ -37,7 +46,20 @@ def test_int8_dense_layer_is_the_product_of_the_rounded_operands(rows):
     torch.testing.assert_close(Int8Linear(weight, bias)(x), expected, **within())
 
 
-def test_int8_dense_layer_adds_a_residual():
+@pytest.mark.usefixtures("kernels")
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+def test_int8_dense_layer_adds_a_residual_and_rounds_its_results_once(dtype):
     x, weight, residual = random(3, 64), random(48, 64, seed=1), random(3, 48, seed=2)
-    dense = Int8Linear(weight, None)
-    torch.testing.assert_close(dense.plus(x, residual), dense(x) + residual)
+    exact, rounded = Int8Linear(weight, None), Int8Linear(weight, None, dtype=dtype)
+    assert torch.equal(rounded(x), exact(x).to(dtype))
+    torch.testing.assert_close(exact.plus(x, residual), exact(x) + residual)
+    assert rounded.plus(x, residual).dtype == dtype
+
+
+@pytest.mark.usefixtures("kernels")
+def test_int8_dense_layer_of_a_row_that_is_not_finite_is_nan():
+    x = random(4, 64)
+    x[1, 3], x[2, 60] = torch.nan, torch.inf
+    found = Int8Linear(random(48, 64, seed=1), None)(x)
+    assert found[[1, 2]].isnan().all()
+    assert found[[0, 3]].isfinite().all()

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from litebert.model.config import Activation
+from litebert.model.kernels.native.library import native_kernels
 from litebert.model.layers.lora import attach
 from litebert.model.layers.lora_settings import LoRASettings
 from litebert.model.models import (
@@ -21,6 +22,7 @@ from litebert.model.models import (
 from litebert.model.prepacked import prepacked_layers
 from litebert.model.prepacked.prepack import can_prepack, has_operators, prepacked
 from support.models.model_builders import MODERN, TokenBatch, padded_mask, perturbed, random_batch
+from support.models.native_kernels import BOTH
 from support.models.tolerances import within
 
 pytestmark = pytest.mark.skipif(not has_operators("fp32"), reason="torch without oneDNN")
@@ -42,6 +44,12 @@ VARIANTS = {
 @pytest.fixture(params=VARIANTS.values(), ids=VARIANTS)
 def config(request, tiny_config):
     return tiny_config.replace(**request.param)
+
+
+@pytest.fixture(autouse=True, params=BOTH)
+def _kernels(request):
+    with native_kernels(enabled=request.param):
+        yield
 
 
 def outputs(model, batch):

@@ -27,6 +27,7 @@ from litebert.model.shapes import AttentionMask, Mask, Starts
 AttentionKernel = Literal["sdpa", "reference", "unpadded", "length_sorted"]
 """`sdpa`: torch's fused attention, padded; `reference`: the definition, padded; `unpadded`: real tokens only;
 `length_sorted`: the same, for inference on CPUs."""
+_SIXTEEN_BITS: Final = (torch.float16, torch.bfloat16)
 
 
 @dataclass(frozen=True)
@@ -129,33 +130,39 @@ class UnpaddedLayout:
         self, projected: Float[Tensor, "1 R 3 A D"], rotation: Rotation | None, *, dropout: float
     ) -> Float[Tensor, "1 R A D"]:
         """Attention inside each example; zeros in the rows after them."""
-        if not dropout and projected.is_cpu and (attend := _cpu_kernel(projected)):
+        if not dropout and (context := self._attend_compiled(projected, rotation)) is not None:
+            return context
+        if not dropout and projected.is_cpu and projected.dtype in _SIXTEEN_BITS:
             row = None if rotation is None else rotation[0]
-            return attend(projected.flatten(0, 1), self.lengths, rotation=row, causal=self.causal)[None]
+            return attend_16_bits(projected[0], self.lengths, rotation=row, causal=self.causal)[None]
         heads = rotate_heads(projected, rotation)
-        if not dropout and projected.dtype in (torch.float16, torch.bfloat16):
+        if not dropout and projected.dtype in _SIXTEEN_BITS:
             return attend_varlen(*heads, self.boundaries, max(self.lengths), causal=self.causal)
         return attend_by_length(*heads, self.lengths, dropout, causal=self.causal)
 
+    def _attend_compiled(
+        self, projected: Float[Tensor, "1 R 3 A D"], rotation: Rotation | None
+    ) -> Float[Tensor, "1 R A D"] | None:
+        """By the compiled kernel, in one call for all examples; None where there is none, or torch is as fast.
 
-def _cpu_kernel(projected: Float[Tensor, "1 R 3 A D"]) -> Callable[..., Tensor] | None:
-    """Attention of all examples in one call, whatever their lengths; None for 32 bits where it is not compiled.
-
-    In 16 bits torch's products are as fast as the compiled ones unless the processor multiplies tiles.
-    """
-    sixteen_bits, library = projected.dtype in (torch.float16, torch.bfloat16), native_library(projected)
-    if library and projected.shape[-1] % 2 == 0 and (library.has_tiles or not sixteen_bits):
-        return partial(native_attention, library)
-    return attend_16_bits if sixteen_bits else None
+        In 16 bits torch's products are as fast unless the processor multiplies tiles.
+        """
+        library = native_library(projected)
+        if library is None or projected.shape[-1] % 2 or not (library.has_tiles or projected.dtype == torch.float32):
+            return None
+        row = None if rotation is None else rotation[0]
+        return native_attention(library, projected[0], self.lengths, rotation=row, causal=self.causal)[None]
 
 
 class LengthSortedLayout(UnpaddedLayout):
-    """The same, with attention for inference on CPUs."""
+    """The same, with attention for inference on CPUs where none is compiled."""
 
     def attend(
         self, projected: Float[Tensor, "1 R 3 A D"], rotation: Rotation | None, *, dropout: float
     ) -> Float[Tensor, "1 R A D"]:
         """Attention inside each example; zeros in the rows after them."""
+        if not dropout and (context := self._attend_compiled(projected, rotation)) is not None:
+            return context
         query, key, value = (part[0] for part in rotate_heads(projected, rotation))
         groups = length_groups(self.lengths)
         return attend_in_groups(query, key, value, groups, dropout=dropout, causal=self.causal)[None]

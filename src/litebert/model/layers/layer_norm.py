@@ -16,10 +16,11 @@ class LayerNorm(nn.LayerNorm):
         library = self._library(input)
         return self._native(library, input, torch.float32) if library else super().forward(input)
 
-    def for_products(self, x: Float[Tensor, "*rows H"]) -> Float[Tensor, "*rows H"]:
-        """The result in the dtype of the matrix products that read it: that of autocast, where it is on."""
+    def for_products(self, x: Float[Tensor, "*rows H"], dtype: torch.dtype | None = None) -> Float[Tensor, "*rows H"]:
+        """The result in the dtype of the matrix products that read it; None: that of autocast, where it is on."""
         device = x.device.type
-        dtype = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else x.dtype
+        if dtype is None:
+            dtype = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else x.dtype
         if dtype in (torch.float32, torch.bfloat16) and (library := self._library(x)):
             return self._native(library, x, dtype)
         return super().forward(x).to(dtype)

@@ -13,6 +13,8 @@ from jaxtyping import Float, Int8, UInt8
 from torch import Tensor
 
 from litebert.model.config import Activation
+from litebert.model.kernels.native.int8_rows import native_quantize_rows, native_rescale_rows
+from litebert.model.kernels.native.library import native_library
 from litebert.model.layers.block import ACTIVATIONS
 from litebert.model.prepacked.prepacked_linear import ROWS
 
@@ -25,7 +27,9 @@ _TINY: Final = 1e-12
 
 
 class Int8Linear:
-    """`activation(x Wᵀ + b)`; the results are fp32."""
+    """`activation(x Wᵀ + b)`; the results have `dtype`."""
+
+    input_dtype: Final = torch.float32
 
     def __init__(
         self,
@@ -33,6 +37,7 @@ class Int8Linear:
         bias: Float[Tensor, " outputs"] | None,
         *,
         activation: Activation | None = None,
+        dtype: torch.dtype = torch.float32,
     ) -> None:
         quantized, self.scales = quantize_rows(weight.detach().float(), largest_weight())
         self.weight = torch.ops.onednn.qlinear_prepack(quantized, [ROWS, weight.shape[1]])
@@ -40,13 +45,25 @@ class Int8Linear:
         self.bias = torch.zeros(len(weight)) if bias is None else bias.detach().float()
         # The two forms of GELU differ by less than 5e-4, far below the rounding to int8, and the exact form is faster.
         self.activation = activation and ACTIVATIONS["gelu" if activation == "gelu_new" else activation]
+        self.dtype = dtype
 
     def __call__(self, x: Float[Tensor, "*rows inputs"]) -> Float[Tensor, "*rows outputs"]:
         """The outputs."""
+        outputs = self._outputs(x)
+        return self.activation(outputs) if self.activation else outputs
+
+    def _outputs(
+        self, x: Float[Tensor, "*rows inputs"], residual: Float[Tensor, "*rows outputs"] | None = None
+    ) -> Float[Tensor, "*rows outputs"]:
+        """The outputs before the activation, + `residual`."""
+        if library := native_library(x):
+            unsigned, scales = native_quantize_rows(library, x)
+            products = self.products(unsigned)
+            return native_rescale_rows(library, products, scales, self.bias, residual=residual, dtype=self.dtype)
         quantized, scales = quantize_rows(x.float())
         products = self.products(quantized.view(torch.uint8).bitwise_xor_(ZERO_POINT))
         outputs = products.mul_(scales[..., None]).add_(self.bias)  # two passes of half the time of `addcmul`'s one
-        return self.activation(outputs) if self.activation else outputs
+        return (outputs if residual is None else outputs.add_(residual)).to(self.dtype)
 
     def products(self, unsigned: UInt8[Tensor, "*rows inputs"]) -> Float[Tensor, "*rows outputs"]:
         """The products of activations q, given as q + 128, with the weights: still to be scaled for each row."""
@@ -58,8 +75,8 @@ class Int8Linear:
     def plus(
         self, x: Float[Tensor, "*rows inputs"], residual: Float[Tensor, "*rows outputs"]
     ) -> Float[Tensor, "*rows outputs"]:
-        """`residual` + the outputs."""
-        return self(x).add_(residual)
+        """`residual` + the outputs; for layers without activation."""
+        return self._outputs(x, residual)
 
 
 @cache

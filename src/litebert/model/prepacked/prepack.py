@@ -66,8 +66,9 @@ def prepacked(model: nn.Module, precision: InferencePrecision) -> nn.Module:
     dense, activation = DENSE[precision], encoder.config.hidden_act
     attentions = [(block, NO_UPDATES) for block in encoder.attentions]
     feed_forwards = [(block, NO_UPDATES) for block in encoder.feed_forwards]
+    in_int8 = precision == "int8"
     # Products of scores have no int8 operator.
-    attention_dtype = torch.bfloat16 if precision == "int8" and has_bf16_instructions() else None
+    project = partial(Int8Linear, dtype=torch.bfloat16) if in_int8 and has_bf16_instructions() else dense
     schedule = encoder.schedule
     if encoder.recursion_lora:
         updates = [lora() for lora in encoder.recursion_lora]
@@ -77,11 +78,11 @@ def prepacked(model: nn.Module, precision: InferencePrecision) -> nn.Module:
     fast = _with_children(
         encoder,
         attentions=nn.ModuleList(
-            PrepackedAttention(cast(Any, block), dense, own, attention_dtype=attention_dtype)
+            PrepackedAttention(cast(Any, block), dense, own, project=project, chunked=in_int8)
             for block, own in attentions
         ),
         feed_forwards=nn.ModuleList(
-            PrepackedFeedForward(cast(Any, block), dense, activation, own, chunked=precision == "int8")
+            PrepackedFeedForward(cast(Any, block), dense, activation, own, chunked=in_int8)
             for block, own in feed_forwards
         ),
         recursion_lora=nn.ModuleList(),

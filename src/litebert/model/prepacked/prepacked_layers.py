@@ -21,10 +21,7 @@ stay in the cache. In other precisions one operator computes a product and its a
 
 
 class PrepackedAttention(nn.Module):
-    """`Attention`, with `updates` and adapters added to its weights.
-
-    `attention_dtype` is that of queries, keys and values; None: that of the results of `dense`.
-    """
+    """`Attention`, with `updates` and adapters added to its weights; `project` makes queries, keys and values."""
 
     def __init__(
         self,
@@ -32,11 +29,12 @@ class PrepackedAttention(nn.Module):
         dense: Dense,
         updates: WeightUpdates = NO_UPDATES,
         *,
-        attention_dtype: torch.dtype | None = None,
+        project: Dense,
+        chunked: bool = False,
     ) -> None:
         super().__init__()
-        self.attention_dtype = attention_dtype
-        self.query_key_value = dense(*attention.fused_qkv(updates))
+        self.query_key_value = project(*attention.fused_qkv(updates))
+        self.chunked = chunked
         self.output = dense(*_weight_and_bias(attention.output, updates.get("output")))
         self.norm = attention.norm
         self.norm_first = attention.norm_first
@@ -44,20 +42,15 @@ class PrepackedAttention(nn.Module):
 
     def forward(self, x: Float[Tensor, "1 N H"], inputs: BlockInputs) -> Float[Tensor, "1 N2 H"]:
         """As `Attention.forward`."""
-        projected = self._projected(self.norm(x) if self.norm_first else x)
+        read = self.norm.for_products(x, self.query_key_value.input_dtype) if self.norm_first else x
+        width = 3 * x.shape[-1]
+        projected = in_chunks(self.query_key_value, read, width=width) if self.chunked else self.query_key_value(read)
         projected = projected.unflatten(-1, (3, *self.heads))  # 1 N 3 A D
         context = inputs.layout.attend(projected, inputs.rotation, dropout=0.0).flatten(2)
         if inputs.positions is not None:
             x, context = inputs.layout.take(x, inputs.positions), inputs.layout.take(context, inputs.positions)
         x = self.output.plus(context, x)
         return x if self.norm_first else self.norm(x)
-
-    def _projected(self, x: Float[Tensor, "1 N H"]) -> Float[Tensor, "1 N width"]:
-        """Queries, keys and values."""
-        dtype = self.attention_dtype
-        if dtype is None:
-            return self.query_key_value(x)
-        return in_chunks(lambda rows: self.query_key_value(rows).to(dtype), x, width=3 * x.shape[-1])
 
 
 class PrepackedFeedForward(nn.Module):
@@ -87,7 +80,7 @@ class PrepackedFeedForward(nn.Module):
         return self._rows(x) if self.width is None else in_chunks(self._rows, x, width=self.width)
 
     def _rows(self, x: Float[Tensor, "B S H"]) -> Float[Tensor, "B S H"]:
-        read = self.norm(x) if self.norm_first else x
+        read = self.norm.for_products(x, self.up.input_dtype) if self.norm_first else x
         inner = self.up(read) if self.gate is None else self.gate(read).mul_(self.up(read))
         x = self.down.plus(inner, x)
         return x if self.norm_first else self.norm(x)

@@ -11,6 +11,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from litebert.model.config import Activation
+from litebert.model.layers.layer_norm import add_residual
 
 ROWS: Final = 128
 """Number of rows for which oneDNN chooses the layout; the product is correct for any number."""
@@ -35,7 +36,7 @@ class PrepackedLinear:
         dtype: torch.dtype,
         activation: Activation | None = None,
     ) -> None:
-        self.dtype = dtype
+        self.input_dtype = dtype
         self.weight = torch.ops.mkldnn._reorder_linear_weight(weight.detach().to(dtype).contiguous(), ROWS)
         self.bias = None if bias is None else bias.detach().to(dtype)
         self.fused = FUSED[activation]
@@ -43,13 +44,13 @@ class PrepackedLinear:
     def __call__(self, x: Float[Tensor, "*rows inputs"]) -> Float[Tensor, "*rows outputs"]:
         """The outputs, in `dtype`."""
         name, algorithm = self.fused
-        return torch.ops.mkldnn._linear_pointwise(x.to(self.dtype), self.weight, self.bias, name, [], algorithm)
+        return torch.ops.mkldnn._linear_pointwise(x.to(self.input_dtype), self.weight, self.bias, name, [], algorithm)
 
     def plus(
         self, x: Float[Tensor, "*rows inputs"], residual: Float[Tensor, "*rows outputs"]
     ) -> Float[Tensor, "*rows outputs"]:
         """`residual` + the outputs, in the dtype of `residual`; for layers without activation."""
-        x = x.to(self.dtype)
-        if residual.dtype == self.dtype:
+        x = x.to(self.input_dtype)
+        if residual.dtype == self.input_dtype:
             return torch.ops.mkldnn._linear_pointwise.binary(x, residual, self.weight, self.bias, "add")
-        return residual + self(x)
+        return add_residual(residual, self(x))

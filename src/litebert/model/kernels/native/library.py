@@ -75,7 +75,7 @@ def native_kernels_found() -> str:
     """In words, whether this machine has the kernels; compiles them if it can."""
     found = _loaded()
     if isinstance(found, str):
-        return f"of torch, with which training on the CPU takes longer: {found}"
+        return f"of torch, with which training and prediction on the CPU take longer: {found}"
     return f"compiled for this processor{', with AMX tiles' if found.has_tiles else ''}"
 
 
@@ -115,7 +115,9 @@ def _loaded() -> NativeLibrary | str:
     except (OSError, RuntimeError, ValueError, subprocess.SubprocessError) as error:
         output = [line for line in (getattr(error, "stderr", None) or "").splitlines() if line.strip()]
         reason = next((line for line in output if "error:" in line), output[0] if output else str(error))
-        logger.warning("%s: cannot compile kernels for this processor, steps take longer: %s", compiler, reason)
+        logger.warning(
+            "%s: cannot compile kernels for this processor, training and prediction take longer: %s", compiler, reason
+        )
         return reason
 
 
