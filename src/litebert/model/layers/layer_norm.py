@@ -27,10 +27,11 @@ class LayerNorm(nn.LayerNorm):
 
     def _library(self, x: Tensor) -> NativeLibrary | None:
         """The compiled kernels, if they compute this norm: of the last dimension, in 32 bits, with weight and bias."""
-        if self.weight is None or self.bias is None or x.shape[-1:] != self.normalized_shape:
+        weight, bias = self.weight, self.bias
+        if weight is None or bias is None or x.shape[-1:] != self.normalized_shape:
             return None
-        in_32_bits = all(each.dtype == torch.float32 for each in (x, self.weight, self.bias))
-        return native_library(x, self.weight, self.bias) if in_32_bits else None
+        in_32_bits = x.dtype == weight.dtype == bias.dtype == torch.float32
+        return native_library(x, weight, bias) if in_32_bits else None
 
     def _native(self, library: NativeLibrary, x: Tensor, dtype: torch.dtype) -> Tensor:
         return native_layer_norm(library, x, self.weight, self.bias, float(self.eps), dtype)

@@ -15,7 +15,8 @@ Form = Literal["gelu", "gelu_tanh"]
 
 def native_gelu(library: NativeLibrary, form: Form, x: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
     """GELU of `x`."""
-    return _Gelu.apply(library, form, x.contiguous())
+    x = x.contiguous()
+    return _Gelu.apply(library, form, x) if torch.is_grad_enabled() else _gelu(library, form, x)
 
 
 def native_gated_gelu(
@@ -25,13 +26,18 @@ def native_gated_gelu(
     return _GatedGelu.apply(library, form, gate.contiguous(), up.contiguous())
 
 
+def _gelu(library: NativeLibrary, form: Form, x: Tensor) -> Tensor:
+    result = torch.empty_like(x)
+    library.run(form, x.dtype, x, result, x.numel())
+    return result
+
+
 class _Gelu(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, library: NativeLibrary, form: Form, x: Tensor) -> Tensor:
-        ctx.library, ctx.form, result = library, form, torch.empty_like(x)
-        library.run(form, x.dtype, x, result, x.numel())
+        ctx.library, ctx.form = library, form
         ctx.save_for_backward(x)
-        return result
+        return _gelu(library, form, x)
 
     @staticmethod
     @once_differentiable

@@ -25,7 +25,20 @@ def native_attention(
     if not lengths or projected.shape[-1] % 2:
         head_size = projected.shape[-1]
         raise ValueError(f"attention of {len(lengths)} examples, heads of {head_size}: needs examples and an even size")
-    return _Attention.apply(library, projected.contiguous(), rotation, tuple(lengths), causal)
+    inputs = library, projected.contiguous(), rotation, tuple(lengths), causal
+    return _Attention.apply(*inputs) if torch.is_grad_enabled() else _forward(*inputs)[0]
+
+
+def _forward(
+    library: NativeLibrary, projected: Tensor, rotation: Tensor | None, lengths: tuple[int, ...], causal: bool
+) -> tuple[Float[Tensor, "R A D"], Float[Tensor, "R A"]]:
+    """The contexts, and the logarithm of the sum of each softmax."""
+    contexts = projected.new_empty(len(projected), *projected.shape[2:])
+    contexts[sum(lengths) :].zero_()
+    log_sums = projected.new_empty(*contexts.shape[:2], dtype=torch.float32)
+    problem = _problem(projected, rotation, lengths, causal)
+    library.run("attention_forward", projected.dtype, *problem, contexts, log_sums)
+    return contexts, log_sums
 
 
 class _Attention(torch.autograd.Function):
@@ -39,11 +52,7 @@ class _Attention(torch.autograd.Function):
         causal: bool,
     ) -> Tensor:
         ctx.library, ctx.lengths, ctx.causal = library, lengths, causal
-        contexts = projected.new_empty(len(projected), *projected.shape[2:])
-        contexts[sum(lengths) :].zero_()
-        log_sums = projected.new_empty(*contexts.shape[:2], dtype=torch.float32)
-        problem = _problem(projected, rotation, lengths, causal)
-        library.run("attention_forward", projected.dtype, *problem, contexts, log_sums)
+        contexts, log_sums = _forward(library, projected, rotation, lengths, causal)
         ctx.save_for_backward(projected, rotation, log_sums)
         return contexts
 

@@ -15,7 +15,7 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -42,13 +42,23 @@ class NativeLibrary:
     def __init__(self, path: Path) -> None:
         ctypes.CDLL(str(_openmp_of_torch()), mode=ctypes.RTLD_GLOBAL)
         self._library = ctypes.CDLL(str(path))
+        self._functions: dict[tuple[str, torch.dtype], Callable[..., None]] = {}
         self.has_tiles = bool(self._library.has_tiles())
         """Whether the processor multiplies tiles of bf16 (Intel AMX)."""
 
     def run(self, kernel: str, dtype: torch.dtype, *arguments: Tensor | float | int | None) -> None:
         """Call `<kernel>_<dtype>` with pointers to the contiguous tensors, the numbers, and the number of threads."""
+        function = self._functions.get((kernel, dtype)) or self._declared(kernel, dtype, arguments)
+        function(*map(_value, arguments), torch.get_num_threads())
+
+    def _declared(self, kernel: str, dtype: torch.dtype, arguments: Sequence[Any]) -> Callable[..., None]:
+        """The function with the types of these arguments: declared, they are converted in a third of the time."""
         function = getattr(self._library, f"{kernel}_{NAMES[dtype]}")
-        function(*map(_argument, arguments), ctypes.c_int64(torch.get_num_threads()))
+        types = {float: ctypes.c_double, int: ctypes.c_int64, bool: ctypes.c_int64}
+        function.argtypes = [*(types.get(type(each), ctypes.c_void_p) for each in arguments), ctypes.c_int64]
+        function.restype = None
+        self._functions[kernel, dtype] = function
+        return function
 
 
 def use_native_kernels(*, enabled: bool) -> None:
@@ -176,11 +186,9 @@ def _openmp_of_torch() -> Path:
     return Path(torch.__file__).parent / "lib" / "libgomp.so.1"
 
 
-def _argument(value: Tensor | float | int | None) -> Any:
-    if isinstance(value, Tensor):
-        if not value.is_contiguous():
-            raise ValueError(f"a tensor of shape {tuple(value.shape)} and strides {value.stride()}: not contiguous")
-        return ctypes.c_void_p(value.data_ptr())
-    if isinstance(value, float):
-        return ctypes.c_double(value)
-    return None if value is None else ctypes.c_int64(value)
+def _value(value: Tensor | float | int | None) -> float | int | None:
+    if not isinstance(value, Tensor):
+        return value
+    if not value.is_contiguous():
+        raise ValueError(f"a tensor of shape {tuple(value.shape)} and strides {value.stride()}: not contiguous")
+    return value.data_ptr()

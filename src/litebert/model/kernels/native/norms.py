@@ -19,14 +19,40 @@ def native_layer_norm(
     dtype: torch.dtype,
 ) -> Float[Tensor, "*rows H"]:
     """Layer norm of `x`, which like weight and bias has 32 bits, in `dtype`."""
-    return _LayerNorm.apply(library, x.contiguous(), weight.contiguous(), bias.contiguous(), eps, dtype)
+    inputs = x.contiguous(), weight.contiguous(), bias.contiguous(), eps
+    if torch.is_grad_enabled():
+        return _LayerNorm.apply(library, *inputs, dtype)
+    return _normalized(library, *inputs, dtype)
 
 
 def native_residual(
     library: NativeLibrary, x: Float[Tensor, "*shape"], y: Float[Tensor, "*shape"]
 ) -> Float[Tensor, "*shape"]:
     """`x + y` in 32 bits, which `x` has."""
-    return _Residual.apply(library, x.contiguous(), y.contiguous())
+    inputs = x.contiguous(), y.contiguous()
+    return _Residual.apply(library, *inputs) if torch.is_grad_enabled() else _sum(library, *inputs)
+
+
+def _normalized(
+    library: NativeLibrary,
+    x: Tensor,
+    weight: Tensor,
+    bias: Tensor,
+    eps: float,
+    dtype: torch.dtype,
+    means: Tensor | None = None,
+    scales: Tensor | None = None,
+) -> Tensor:
+    """The result; the means and scales of the rows are written where they are needed for the backward pass."""
+    result, size = torch.empty_like(x, dtype=dtype), x.shape[-1]
+    library.run("layer_norm", dtype, x, weight, bias, eps, result, means, scales, x.numel() // size, size)
+    return result
+
+
+def _sum(library: NativeLibrary, x: Tensor, y: Tensor) -> Tensor:
+    result = torch.empty_like(x)
+    library.run("add", y.dtype, x, y, result, x.numel())
+    return result
 
 
 class _LayerNorm(torch.autograd.Function):
@@ -34,9 +60,8 @@ class _LayerNorm(torch.autograd.Function):
     def forward(
         ctx: Any, library: NativeLibrary, x: Tensor, weight: Tensor, bias: Tensor, eps: float, dtype: torch.dtype
     ) -> Tensor:
-        rows, size = x.numel() // x.shape[-1], x.shape[-1]
-        result, means, scales = torch.empty_like(x, dtype=dtype), x.new_empty(rows), x.new_empty(rows)
-        library.run("layer_norm", dtype, x, weight, bias, eps, result, means, scales, rows, size)
+        means, scales = x.new_empty(2, x.numel() // x.shape[-1])
+        result = _normalized(library, x, weight, bias, eps, dtype, means, scales)
         ctx.library, ctx.dtype = library, dtype
         ctx.save_for_backward(x, weight, means, scales)
         return result
@@ -56,9 +81,8 @@ class _LayerNorm(torch.autograd.Function):
 class _Residual(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, library: NativeLibrary, x: Tensor, y: Tensor) -> Tensor:
-        ctx.dtype, result = y.dtype, torch.empty_like(x)
-        library.run("add", y.dtype, x, y, result, x.numel())
-        return result
+        ctx.dtype = y.dtype
+        return _sum(library, x, y)
 
     @staticmethod
     @once_differentiable

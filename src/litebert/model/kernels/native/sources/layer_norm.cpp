@@ -42,6 +42,7 @@ void forward(const float* x, const float* weight, const float* bias, float epsil
         for (int j = 0; j < rest.whole; j += WIDTH)
             store(results + i * size + j, (load(row + j) - mean) * scale * load(weight + j) + load(bias + j));
         rest.write(results + i * size, centred * scale * rest.read(weight) + rest.read(bias));
+        if (!means) continue;  // without a backward pass
         means[i] = mean;
         scales[i] = scale;
     }
