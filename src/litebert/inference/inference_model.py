@@ -82,7 +82,7 @@ def inference_model(model: nn.Module, precision: InferencePrecision) -> Iterator
     `precision` is resolved. Raises ConfigError for int8 where a model cannot be prepacked.
     """
     modules, parameters = modules_and_parameters(model)
-    fast = can_prepack(model, precision)
+    fast = can_prepack(model, precision, parameters)
     if precision == "int8" and not fast:
         raise ConfigError("precision: int8 needs a model of litebert on a CPU with oneDNN; use bf16 or fp32")
     training = [module for module in modules if module.training]

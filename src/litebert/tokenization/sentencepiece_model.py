@@ -84,8 +84,8 @@ class SentencePieceModel:
             raise DataError(f"{self._where}: a damaged SentencePiece model ({error}); take a fresh copy") from None
 
     def _encode(self, normalized: list[str]) -> list[list[int]]:
-        if len(normalized) == 1:  # for a list SentencePiece starts a thread, which is slower than encoding a short text
-            encoded = [self._processor.encode(normalized[0])]
+        if len(normalized) <= 1:  # for a list SentencePiece starts a thread, which is slower than encoding a short text
+            encoded = [self._processor.encode(text) for text in normalized]
         else:
             encoded = self._processor.encode(normalized, num_threads=1)
         return [_replace(ids, self._split_ids) for ids in encoded]

@@ -1,6 +1,7 @@
 """Copies of a model that are prepacked for inference on a CPU."""
 
 import copy
+from collections.abc import Iterable
 from functools import partial
 from typing import Any, Final, TypeVar, cast
 
@@ -44,12 +45,18 @@ def modules_and_parameters(model: nn.Module) -> tuple[list[nn.Module], list[nn.P
     return list(modules.values()), list(parameters.values())
 
 
-def can_prepack(model: nn.Module, precision: InferencePrecision) -> bool:
-    """Whether `prepacked` applies: an `Encoder` with whole fp32 weights on a CPU, and no attention kernel chosen."""
+def can_prepack(
+    model: nn.Module, precision: InferencePrecision, parameters: Iterable[nn.Parameter] | None = None
+) -> bool:
+    """Whether `prepacked` applies: an `Encoder` with whole fp32 weights on a CPU, and no attention kernel chosen.
+
+    `parameters` are those of `model`, where they are known.
+    """
     encoder = getattr(model, "encoder", None)
     if not isinstance(encoder, Encoder) or encoder.attention_kernel is not None or not has_operators(precision):
         return False
-    _, parameters = modules_and_parameters(model)
+    if parameters is None:
+        _, parameters = modules_and_parameters(model)
     whole = (type(each) is nn.Parameter and each.is_cpu and each.dtype == torch.float32 for each in parameters)
     return all(whole)
 
