@@ -12,8 +12,8 @@ class CorpusSettings(Settings):
 
     sentences: Literal["split", "line"] = "split"
     """`split`: lines are paragraphs, which are split by punctuation. `line`: every line is a sentence."""
-    documents: Literal["blank_line", "file"] = "blank_line"
-    """What ends a document of a text file: a blank line, or only the end of the file."""
+    documents: Literal["blank_line", "line", "file"] = "blank_line"
+    """What ends a document of a text file: a blank line, the end of each line, or only the end of the file."""
     text_key: str = "text"
     """Key (JSON lines) or column (Parquet, data sets) of the text of a document."""
     validation_fraction: float = Field(default=0.01, ge=0, lt=1)

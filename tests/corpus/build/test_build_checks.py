@@ -31,7 +31,8 @@ def test_build_corpus_takes_a_document_for_validation_if_the_fraction_has_none(t
 @pytest.mark.parametrize(
     ("documents", "advice"),
     [
-        ("blank_line", "a document of a text file ends at a blank line .* or write each document as a row of a .jsonl"),
+        ("blank_line", "a document of a text file ends at a blank line .* or set --documents line if every line is"),
+        ("line", "every line of a text file is a document .* give files of more lines"),
         ("file", "a text file is one document .* set --documents blank_line"),
     ],
 )
@@ -39,7 +40,7 @@ def test_build_corpus_takes_a_document_for_validation_if_the_fraction_has_none(t
 def test_build_corpus_explains_layouts_if_there_are_few_documents(
     tmp_path, tokenizer, shard_bytes, documents, advice, fraction, split
 ):
-    (tmp_path / "one.txt").write_text("\n".join(prose(200, seed=1)))
+    (tmp_path / "one.txt").write_text(" ".join(prose(200, seed=1)))
     settings = SETTINGS.replace(validation_fraction=fraction, documents=documents, shard_bytes=shard_bytes)
     with pytest.raises(DataError, match=rf"the {split} split has no documents \(documents: 1, .*{advice}"):
         build_corpus(tmp_path / "one.txt", tokenizer, settings, tmp_path / "corpus")

@@ -2,6 +2,7 @@ import gzip
 import logging
 import sys
 from collections import Counter
+from itertools import groupby
 
 import pytest
 
@@ -33,6 +34,21 @@ def read(path, content: bytes, **settings):
 )
 def test_text_reader_reads_line_by_line(tmp_path, content, lines):
     assert read(tmp_path / "a.txt", content) == (lines, {})
+
+
+@pytest.mark.parametrize(
+    ("content", "documents"),
+    [
+        (b"a b.\nc\n", ["a b.", "c"]),
+        (b"a\r\n\n\n  \nb", ["a", "b"]),
+        (b"x" * 3_000_000 + b"\nb\n", ["x" * 3_000_000, "b"]),
+    ],
+    ids=["two lines", "blank lines between", "a line that is cut"],
+)
+def test_text_reader_takes_every_line_as_a_document(tmp_path, content, documents):
+    lines, _ = read(tmp_path / "a.txt", content, documents="line")
+    parts = [list(part) for is_text, part in groupby(lines, key=bool) if is_text]
+    assert ["".join(part) for part in parts] == documents
 
 
 def test_text_reader_ignores_many_blank_lines(tmp_path):

@@ -139,7 +139,8 @@ def _text(reader: TextReader) -> Lines:
         reader.counts["lines cut"] += continues and bool(line)
         if line:
             yield number, line
-        elif ends and not continues and reader.settings.documents == "blank_line":
+        blank = not line and not continues
+        if ends and (reader.settings.documents == "line" or (blank and reader.settings.documents == "blank_line")):
             yield number, None
         continues = not ends
     yield number + 1, None
