@@ -31,7 +31,10 @@ def test_build_corpus_takes_a_document_for_validation_if_the_fraction_has_none(t
 @pytest.mark.parametrize(
     ("documents", "advice"),
     [
-        ("blank_line", "a document of a text file ends at a blank line .* or set --documents line if every line is"),
+        (
+            "blank_line",
+            "a document of a text file ends at a blank line .* set --documents line if every line is one",
+        ),
         ("line", "every line of a text file is a document .* give files of more lines"),
         ("file", "a text file is one document .* set --documents blank_line"),
     ],

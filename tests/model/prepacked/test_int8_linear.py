@@ -57,6 +57,19 @@ def test_int8_dense_layer_adds_a_residual_and_rounds_its_results_once(dtype):
 
 
 @pytest.mark.usefixtures("kernels")
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float64], ids=str)
+def test_int8_dense_layer_adds_a_residual_of_another_dtype(dtype):
+    residual = random(3, 48).to(dtype)
+    x, dense = random(3, 64), Int8Linear(random(48, 64, seed=1), random(96)[::2])
+    torch.testing.assert_close(dense.plus(x, residual), dense(x) + residual.float())
+
+
+@pytest.mark.usefixtures("kernels")
+def test_int8_dense_layer_of_no_rows_has_none():
+    assert Int8Linear(random(48, 64), None)(torch.zeros(2, 0, 64)).shape == (2, 0, 48)
+
+
+@pytest.mark.usefixtures("kernels")
 def test_int8_dense_layer_of_a_row_that_is_not_finite_is_nan():
     x = random(4, 64)
     x[1, 3], x[2, 60] = torch.nan, torch.inf

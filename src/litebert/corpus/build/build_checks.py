@@ -23,7 +23,7 @@ EXPECTED_DOCUMENTS = 5
 """Expected number of documents of a split that is not empty: it is empty with a probability of e⁻⁵, 0.7 %."""
 LAYOUT_ADVICE = {
     "blank_line": "a document of a text file ends at a blank line (--documents blank_line), so put one between any two "
-    "documents, or set --documents line if every line is one",
+    "documents, set --documents line if every line is one, or write each document as a row of a .jsonl file",
     "line": "every line of a text file is a document (--documents line), so give files of more lines",
     "file": "a text file is one document (--documents file), so give more files, or put a blank line between any two "
     "documents and set --documents blank_line",

@@ -134,7 +134,7 @@ class UnpaddedLayout:
             return context
         if not dropout and projected.is_cpu and projected.dtype in _SIXTEEN_BITS:
             row = None if rotation is None else rotation[0]
-            return attend_16_bits(projected[0], self.lengths, rotation=row, causal=self.causal)[None]
+            return attend_16_bits(projected.flatten(0, 1), self.lengths, rotation=row, causal=self.causal)[None]
         heads = rotate_heads(projected, rotation)
         if not dropout and projected.dtype in _SIXTEEN_BITS:
             return attend_varlen(*heads, self.boundaries, max(self.lengths), causal=self.causal)
@@ -151,7 +151,7 @@ class UnpaddedLayout:
         if library is None or projected.shape[-1] % 2 or not (library.has_tiles or projected.dtype == torch.float32):
             return None
         row = None if rotation is None else rotation[0]
-        return native_attention(library, projected[0], self.lengths, rotation=row, causal=self.causal)[None]
+        return native_attention(library, projected.flatten(0, 1), self.lengths, rotation=row, causal=self.causal)[None]
 
 
 class LengthSortedLayout(UnpaddedLayout):

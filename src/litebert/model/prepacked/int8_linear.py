@@ -27,9 +27,10 @@ _TINY: Final = 1e-12
 
 
 class Int8Linear:
-    """`activation(x Wᵀ + b)`; the results have `dtype`."""
+    """`activation(x Wᵀ + b)`; the results have `dtype`, and the outputs before the activation are rounded to it."""
 
     input_dtype: Final = torch.float32
+    """What inputs are best computed in; others are read as they are."""
 
     def __init__(
         self,
@@ -42,7 +43,7 @@ class Int8Linear:
         quantized, self.scales = quantize_rows(weight.detach().float(), largest_weight())
         self.weight = torch.ops.onednn.qlinear_prepack(quantized, [ROWS, weight.shape[1]])
         self.zero_points = torch.zeros(len(weight), dtype=torch.int32)
-        self.bias = torch.zeros(len(weight)) if bias is None else bias.detach().float()
+        self.bias = torch.zeros(len(weight)) if bias is None else bias.detach().float().contiguous()
         # The two forms of GELU differ by less than 5e-4, far below the rounding to int8, and the exact form is faster.
         self.activation = activation and ACTIVATIONS["gelu" if activation == "gelu_new" else activation]
         self.dtype = dtype
@@ -56,7 +57,9 @@ class Int8Linear:
         self, x: Float[Tensor, "*rows inputs"], residual: Float[Tensor, "*rows outputs"] | None = None
     ) -> Float[Tensor, "*rows outputs"]:
         """The outputs before the activation, + `residual`."""
-        if library := native_library(x):
+        added, shape = () if residual is None else (residual,), (*x.shape[:-1], len(self.bias))
+        alike = all(each.dtype == torch.float32 and each.shape == shape for each in added)
+        if alike and (library := native_library(x, *added)):
             unsigned, scales = native_quantize_rows(library, x)
             products = self.products(unsigned)
             return native_rescale_rows(library, products, scales, self.bias, residual=residual, dtype=self.dtype)
@@ -67,10 +70,11 @@ class Int8Linear:
 
     def products(self, unsigned: UInt8[Tensor, "*rows inputs"]) -> Float[Tensor, "*rows outputs"]:
         """The products of activations q, given as q + 128, with the weights: still to be scaled for each row."""
-        return torch.ops.onednn.qlinear_pointwise(
+        products = torch.ops.onednn.qlinear_pointwise(
             *(unsigned, 1.0, ZERO_POINT, self.weight, self.scales, self.zero_points),
             *(None, 1.0, 0, torch.float32, "none", [], ""),
         )
+        return products.view(*unsigned.shape[:-1], len(self.bias))  # the operator drops dimensions if there are no rows
 
     def plus(
         self, x: Float[Tensor, "*rows inputs"], residual: Float[Tensor, "*rows outputs"]

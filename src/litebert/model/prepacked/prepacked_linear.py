@@ -42,7 +42,7 @@ class PrepackedLinear:
         self.fused = FUSED[activation]
 
     def __call__(self, x: Float[Tensor, "*rows inputs"]) -> Float[Tensor, "*rows outputs"]:
-        """The outputs, in `dtype`."""
+        """The outputs, in `input_dtype`."""
         name, algorithm = self.fused
         return torch.ops.mkldnn._linear_pointwise(x.to(self.input_dtype), self.weight, self.bias, name, [], algorithm)
 

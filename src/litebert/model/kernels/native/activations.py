@@ -23,12 +23,19 @@ def native_gated_gelu(
     library: NativeLibrary, form: Form, gate: Float[Tensor, "*shape"], up: Float[Tensor, "*shape"]
 ) -> Float[Tensor, "*shape"]:
     """GELU of `gate`, times `up`, both of one dtype, rounded once."""
-    return _GatedGelu.apply(library, form, gate.contiguous(), up.contiguous())
+    inputs = library, form, gate.contiguous(), up.contiguous()
+    return _GatedGelu.apply(*inputs) if torch.is_grad_enabled() else _gated_gelu(*inputs)
 
 
 def _gelu(library: NativeLibrary, form: Form, x: Tensor) -> Tensor:
     result = torch.empty_like(x)
     library.run(form, x.dtype, x, result, x.numel())
+    return result
+
+
+def _gated_gelu(library: NativeLibrary, form: Form, gate: Tensor, up: Tensor) -> Tensor:
+    result = torch.empty_like(gate)
+    library.run(f"gated_{form}", gate.dtype, gate, up, result, gate.numel())
     return result
 
 
@@ -51,10 +58,9 @@ class _Gelu(torch.autograd.Function):
 class _GatedGelu(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, library: NativeLibrary, form: Form, gate: Tensor, up: Tensor) -> Tensor:
-        ctx.library, ctx.form, result = library, form, torch.empty_like(gate)
-        library.run(f"gated_{form}", gate.dtype, gate, up, result, gate.numel())
+        ctx.library, ctx.form = library, form
         ctx.save_for_backward(gate, up)
-        return result
+        return _gated_gelu(library, form, gate, up)
 
     @staticmethod
     @once_differentiable

@@ -54,8 +54,7 @@ class NativeLibrary:
     def _declared(self, kernel: str, dtype: torch.dtype, arguments: Sequence[Any]) -> Callable[..., None]:
         """The function with the types of these arguments: declared, they are converted in a third of the time."""
         function = getattr(self._library, f"{kernel}_{NAMES[dtype]}")
-        types = {float: ctypes.c_double, int: ctypes.c_int64, bool: ctypes.c_int64}
-        function.argtypes = [*(types.get(type(each), ctypes.c_void_p) for each in arguments), ctypes.c_int64]
+        function.argtypes = [*map(_type, arguments), ctypes.c_int64]
         function.restype = None
         self._functions[kernel, dtype] = function
         return function
@@ -184,6 +183,13 @@ def _compile(compiler: str, path: Path) -> None:
 def _openmp_of_torch() -> Path:
     """The library of OpenMP in torch's wheels for Linux."""
     return Path(torch.__file__).parent / "lib" / "libgomp.so.1"
+
+
+def _type(value: Tensor | float | int | None) -> Any:
+    """Every kernel has each of its numbers in one of both types, and null or a tensor for a pointer."""
+    if isinstance(value, int):
+        return ctypes.c_int64
+    return ctypes.c_double if isinstance(value, float) else ctypes.c_void_p
 
 
 def _value(value: Tensor | float | int | None) -> float | int | None:

@@ -19,7 +19,7 @@ def native_layer_norm(
     dtype: torch.dtype,
 ) -> Float[Tensor, "*rows H"]:
     """Layer norm of `x`, which like weight and bias has 32 bits, in `dtype`."""
-    inputs = x.contiguous(), weight.contiguous(), bias.contiguous(), eps
+    inputs = x.contiguous(), weight.contiguous(), bias.contiguous(), float(eps)
     if torch.is_grad_enabled():
         return _LayerNorm.apply(library, *inputs, dtype)
     return _normalized(library, *inputs, dtype)

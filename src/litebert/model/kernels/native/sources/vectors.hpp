@@ -68,12 +68,13 @@ static inline Bits cells(Floats lower, Floats upper) { return rounded_bits(lower
 struct Pairs {
     Floats even, odd;
 };
+typedef uint32_t Words __attribute__((vector_size(WIDTH * 4), aligned(2), may_alias));
 static inline Pairs load_pairs(const BFloat16* from) {
-    const Bits words = *reinterpret_cast<const Bits*>(from);
+    const Bits words = *reinterpret_cast<const Words*>(from);
     return {as_floats(words << 16), as_floats(words & 0xffff0000u)};
 }
 static inline void store_pairs(BFloat16* to, Floats even, Floats odd) {
-    *reinterpret_cast<Bits*>(to) = cells(even, odd);
+    *reinterpret_cast<Words*>(to) = cells(even, odd);
 }
 static inline Pairs load_pairs(const float* from) {
     Pairs result;
