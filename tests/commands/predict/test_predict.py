@@ -363,7 +363,7 @@ def test_predict_finds_a_late_row_that_cannot_be_written_before_the_predictions(
 
 
 def test_predict_leaves_no_file_when_the_first_prediction_fails(models, tmp_path, monkeypatch):
-    monkeypatch.setattr("litebert.inference.inference_model.can_prepack", lambda model, precision: False)
+    monkeypatch.setattr("litebert.inference.inference_model.can_prepack", lambda *_: False)
     path = write_table(tmp_path / "in.csv", [{"text": "a"}])
     with pytest.raises(ConfigError, match="int8 needs a model of litebert on a CPU"):
         predict(PredictRun(model=str(models["classifier"]), input=path, output=tmp_path / "out.csv", precision="int8"))
