@@ -1,19 +1,20 @@
 """Time of each part of a training step, compared with the peak throughput of the machine.
 
 python benchmarks/step_profile.py [--model PRESET] [SETTING=VALUE …] [--rows full-128] [--batch-size 8] [--threads N]
-    [--corpus DIR] [--torch-kernels]
+    [--corpus DIR] [--torch-kernels] [--precision auto]
 python benchmarks/step_profile.py --recipe NAME --corpus DIR [SETTING=VALUE …] [--threads N] [--compare-kernels]
 
 The settings change the preset: `--model modern-tiny num_hidden_layers=4 hidden_size=128 intermediate_size=336`.
 
-Each part is run forward and backward by itself, on the shapes that it has in the step, in bf16; the whole step is timed
-too, so that what no part accounts for shows. The floor of a part is its products at the rate of a square product, plus
-what it keeps for the backward pass, written once and read once at the bandwidth of a copy. "Products alone" are the
-same products one by one, in the shapes that they have in the part: the share of the peak that they reach is the largest
-that a step of these products could have. With a corpus the step is also run by the trainer, on real text, and what
-is not forward and backward is told. `--recipe` runs steps of a pretraining recipe instead, with its own batches,
-objectives and optimizer, and tells the share of the peak that they reach; with `--compare-kernels` how long they take
-with the kernels of torch and with those that are compiled for the processor, in turn.
+Each part is run forward and backward by itself, on the shapes that it has in the step; the whole step is timed too, so
+that what no part accounts for shows. The precision is the faster one of fp32 and bf16, measured, if none is named. The
+floor of a part is its products at the rate of a square product, plus what it keeps for the backward pass, written once
+and read once at the bandwidth of a copy. "Products alone" are the same products one by one, in the shapes that they
+have in the part: the share of the peak that they reach is the largest that a step of these products could have. With
+a corpus the step is also run by the trainer, on real text, and what is not forward and backward is told. `--recipe`
+runs steps of a pretraining recipe instead, with its own batches, objectives and optimizer, and tells the share of the
+peak that they reach; with `--compare-kernels` how long they take with the kernels of torch and with those that are
+compiled for the processor, in turn.
 """
 
 import argparse
@@ -46,9 +47,11 @@ from litebert.model.kernels.layout import LAYOUTS
 from litebert.model.kernels.native.library import native_kernels, use_native_kernels
 from litebert.model.layers.block import FusedQKV
 from litebert.model.losses import classification_loss
+from litebert.model.matmul_speed import measure_matmul_speed
 from litebert.model.models import ForPretraining
 from litebert.model.presets import preset
-from litebert.settings import with_overrides
+from litebert.precision import autocast
+from litebert.settings import TrainingPrecision, with_overrides
 from litebert.training.callbacks.callback import Callback, RunState, StepRecord
 from litebert.training.loop.freed_memory import freed_memory_kept
 from litebert.training.optim.lamb import Lamb
@@ -56,6 +59,7 @@ from litebert.training.train_settings import TrainSettings
 from litebert.training.trainer import RunInfo, Trainer
 
 CPU = torch.device("cpu")
+DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
 COPIED_BYTES = 2**28
 RECIPE_STEPS = 60
 """Of which the first quarter, in which oneDNN compiles the matrix products, is not counted."""
@@ -87,53 +91,63 @@ def main() -> None:
     model = ForPretraining(config, seed=0).train()
     lengths = who.ROWS[kind](batch_size=arguments.batch_size, length=int(length))
     batch = who.random_batch(config, lengths)
-    rate = timing.matmul_rate(CPU, size=1024, seconds=arguments.seconds)
+    precision = precision_of(arguments, config)
+    rate = timing.matmul_rate(CPU, size=1024, seconds=arguments.seconds, dtype=DTYPES[precision])
     bandwidth = copy_bandwidth(arguments.seconds)
-    parts = model_parts(model, batch, seconds=arguments.seconds)
+    parts = model_parts(model, batch, precision, seconds=arguments.seconds)
     parts.append(Part("optimizer (norm, clipping, LAMB)", optimizer_seconds(model, arguments.seconds)))
-    whole = timing.median_seconds(lambda: forward_and_backward(model, batch), CPU, seconds=arguments.seconds)
+    whole = timing.median_seconds(lambda: forward_and_backward(model, batch, precision), CPU, seconds=arguments.seconds)
     print(
         f"{' '.join([arguments.model, *arguments.settings])}, {len(lengths)} rows, {batch.num_tokens} tokens, "
-        f"{torch.get_num_threads()} threads: products in bf16 at {rate / 1e9:.0f} GFLOP/s, "
+        f"{torch.get_num_threads()} threads: products in {precision} at {rate / 1e9:.0f} GFLOP/s, "
         f"copies at {bandwidth / 1e9:.1f} GB/s\n"
     )
     print(table(parts, whole=whole + parts[-1].seconds, rate=rate, bandwidth=bandwidth))
     if arguments.corpus:
-        print("\n" + outside(arguments.corpus, config, arguments.batch_size, int(length)))
+        print("\n" + outside(arguments.corpus, config, precision, arguments.batch_size, int(length)))
 
 
 def compared(arguments: argparse.Namespace) -> str:
     """Steps of a recipe with the compiled kernels and with those of torch."""
-    settings = ["train.precision=bf16", f"train.duration={RECIPE_STEPS} steps", *arguments.settings]
 
     def load(*more: str) -> PretrainRun:
-        return load_pretrain_config(
-            arguments.recipe, [*settings, "max_eval_examples=0", *more], corpus=arguments.corpus
-        )
+        return load_pretrain_config(arguments.recipe, [*settings, *more], corpus=arguments.corpus)
 
+    settings = [*arguments.settings, "max_eval_examples=0", f"train.duration={RECIPE_STEPS} steps"]
+    settings.append(f"train.precision={precision_of(arguments, load().model)}")
     return compare_kernels(load, name=arguments.recipe)
 
 
 def recipe_share(arguments: argparse.Namespace) -> str:
     """Products of the steps of a recipe over the peak, with everything that a step of the trainer does."""
     with tempfile.TemporaryDirectory() as scratch:
-        duration = f"train.duration={RECIPE_STEPS} steps"
-        fixed = ["train.precision=bf16", duration, "train.log_every=1", "train.evaluate_every=null"]
-        run = load_pretrain_config(arguments.recipe, [*arguments.settings, *fixed], corpus=arguments.corpus)
+        fixed = [f"train.duration={RECIPE_STEPS} steps", "train.log_every=1", "train.evaluate_every=null"]
+        config = load_pretrain_config(arguments.recipe, arguments.settings, corpus=arguments.corpus).model
+        settings = [*arguments.settings, *fixed, f"train.precision={precision_of(arguments, config)}"]
+        run = load_pretrain_config(arguments.recipe, settings, corpus=arguments.corpus)
         pretrain(run, Path(scratch) / "run")
         curves = read_curves(Path(scratch) / "run" / "metrics.jsonl")
-    rate = timing.matmul_rate(CPU, size=1024, seconds=arguments.seconds)
+    precision = run.train.precision
+    rate = timing.matmul_rate(CPU, size=1024, seconds=arguments.seconds, dtype=DTYPES[precision])
     names = "train/examples_per_second", "train/flops_per_second", "train/tokens_per_second"
     examples, flops, tokens = (np.array(curves[name].values[RECIPE_STEPS // 4 :]) for name in names)
     reached, read = (np.average(each, weights=1 / examples) for each in (flops, tokens))  # by the time of each step
     return (
         f"{' '.join([arguments.recipe, *arguments.settings])}, {torch.get_num_threads()} threads: "
-        f"{reached / 1e9:.0f} GFLOP/s, {read:,.0f} tokens/s; products in bf16 at {rate / 1e9:.0f} GFLOP/s: "
+        f"{reached / 1e9:.0f} GFLOP/s, {read:,.0f} tokens/s; products in {precision} at {rate / 1e9:.0f} GFLOP/s: "
         f"{reached / rate:.0%} of the peak"
     )
 
 
-def model_parts(model: ForPretraining, batch: PretrainBatch, *, seconds: float) -> list[Part]:
+def precision_of(arguments: argparse.Namespace, config: ModelConfig) -> TrainingPrecision:
+    """The one that was named, otherwise the faster one for products of this model."""
+    measured = measure_matmul_speed(config, "training").fastest
+    return measured if arguments.precision == "auto" else arguments.precision
+
+
+def model_parts(
+    model: ForPretraining, batch: PretrainBatch, precision: TrainingPrecision, *, seconds: float
+) -> list[Part]:
     """Every part that autograd runs through, forward and backward."""
     encoder, config = model.encoder, model.config
     layout = LAYOUTS["unpadded"](batch.attention_mask)
@@ -143,7 +157,7 @@ def model_parts(model: ForPretraining, batch: PretrainBatch, *, seconds: float) 
     read = torch.cat([batch.masked_positions, torch.arange(len(batch.input_ids)) * batch.input_ids.shape[1]])
     few, blocks = tokens[:, : len(read)], len(encoder.schedule)
 
-    with torch.autocast("cpu", torch.bfloat16):
+    with autocast(precision, CPU):
         weight, bias = attention.fused_qkv()
     fused = FusedQKV(weight.detach().requires_grad_(), None if bias is None else bias.detach().requires_grad_())
     with torch.no_grad():
@@ -168,15 +182,23 @@ def model_parts(model: ForPretraining, batch: PretrainBatch, *, seconds: float) 
         ("masked tokens: head and loss", 1, head, tokens[:, :predicted]),
         ("sentence order: pooler, head and loss", 1, order, tokens[:, :rows]),
     ]
-    return [measured_part(name, function, inputs, times, seconds) for name, times, function, inputs in measured]
+    return [measured_part(*part, precision, seconds=seconds) for part in measured]
 
 
-def measured_part(name: str, function: Callable[[Tensor], Tensor], inputs: Tensor, times: int, seconds: float) -> Part:
+def measured_part(
+    name: str,
+    times: int,
+    function: Callable[[Tensor], Tensor],
+    inputs: Tensor,
+    precision: TrainingPrecision,
+    *,
+    seconds: float,
+) -> Part:
     """One part, `times` over."""
     leaf = inputs.clone().requires_grad_()
 
     def run() -> None:
-        with torch.autocast("cpu", torch.bfloat16):
+        with autocast(precision, CPU):
             output = function(leaf)
         output.backward(torch.ones_like(output))
 
@@ -186,7 +208,7 @@ def measured_part(name: str, function: Callable[[Tensor], Tensor], inputs: Tenso
         kept[tensor.untyped_storage().data_ptr()] = tensor.untyped_storage().nbytes()
         return tensor
 
-    with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor), torch.autocast("cpu", torch.bfloat16):
+    with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor), autocast(precision, CPU):
         output = function(leaf)
         del output
     with native_kernels(enabled=False):  # whose products are neither counted nor timed one by one
@@ -197,9 +219,9 @@ def measured_part(name: str, function: Callable[[Tensor], Tensor], inputs: Tenso
     return Part(name, times * taken, times * counter.get_total_flops(), times * sum(kept.values()), times * alone)
 
 
-def forward_and_backward(model: ForPretraining, batch: PretrainBatch) -> None:
+def forward_and_backward(model: ForPretraining, batch: PretrainBatch, precision: TrainingPrecision) -> None:
     """A step without the optimizer."""
-    with torch.autocast("cpu", torch.bfloat16):
+    with autocast(precision, CPU):
         loss = who.our_loss(model, batch)
     loss.backward()
     model.zero_grad(set_to_none=True)
@@ -273,7 +295,9 @@ class TimedObjective:
         return self._ended - self._began
 
 
-def outside(directory: Path, config: ModelConfig, batch_size: int, length: int, *, steps: int = 8) -> str:
+def outside(
+    directory: Path, config: ModelConfig, precision: TrainingPrecision, batch_size: int, length: int, *, steps: int = 8
+) -> str:
     """Share of a trained step that is neither forward nor backward: data, optimizer, records."""
     corpus, spans = Corpus.open(directory, "train"), []
     model = ForPretraining(config.replace(vocab_size=corpus.vocabulary.size), seed=0)
@@ -286,7 +310,7 @@ def outside(directory: Path, config: ModelConfig, batch_size: int, length: int, 
             spans.append((now - began, watched.last_seconds()))
             began = now
 
-    values = {"duration": f"{steps} steps", "learning_rate": 1e-4, "precision": "bf16", "device": "cpu"}
+    values = {"duration": f"{steps} steps", "learning_rate": 1e-4, "precision": precision, "device": "cpu"}
     batches = PretrainBatches(
         corpus, SamplingSettings(max_length=length), batch_size=batch_size, microbatch_size=batch_size, seed=0
     )
@@ -313,6 +337,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--recipe", help="a pretraining recipe, whose own steps are run")
     parser.add_argument("--torch-kernels", action="store_true", help="without those that are compiled")
     parser.add_argument("--compare-kernels", action="store_true", help="steps of the recipe with and without them")
+    parser.add_argument("--precision", choices=("auto", *DTYPES), default="auto", help="auto: the faster one, measured")
     parser.add_argument("--model", default="albert-base-v2", help="a preset")
     parser.add_argument("--rows", default="full-128", help="full or mixed, and the longest: full-512, mixed-512")
     parser.add_argument("--batch-size", type=int, default=8)

@@ -29,10 +29,10 @@ class Timing:
     first_loss: float
 
 
-def matmul_rate(device: torch.device, *, size: int, seconds: float = 1.0) -> float:
-    """FLOP/s of square products of random bf16 matrices; the median of several blocks."""
+def matmul_rate(device: torch.device, *, size: int, seconds: float = 1.0, dtype: torch.dtype = torch.bfloat16) -> float:
+    """FLOP/s of square products of random matrices; the median of several blocks."""
     generator = torch.Generator().manual_seed(0)
-    left, right = (torch.randn(size, size, generator=generator).to(device, torch.bfloat16) for _ in range(2))
+    left, right = (torch.randn(size, size, generator=generator).to(device, dtype) for _ in range(2))
     return 2 * size**3 / median_seconds(lambda: left @ right, device, seconds=seconds)
 
 

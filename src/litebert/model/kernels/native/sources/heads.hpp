@@ -7,6 +7,7 @@
 
 #include "vectors.hpp"
 
+constexpr int AHEAD = 8;     // rows: a head's rows are far apart in memory, which the processor does not foresee
 constexpr int QUERIES = 32;  // at once: their scores stay in the cache
 
 inline int rounded_up(int n, int multiple) { return (n + multiple - 1) / multiple * multiple; }
@@ -45,6 +46,7 @@ struct Head {
     int64_t row(int i, int part, int parts) const {
         return (((start + i) * parts + part) * problem.heads + index) * problem.size;
     }
+    int64_t row_step(int parts) const { return parts * problem.heads * problem.size; }
     const float* cosines(int i) const { return problem.cosines + (start + i) * (problem.size / 2); }
     const float* sines(int i) const { return problem.sines + (start + i) * (problem.size / 2); }
 };
@@ -67,6 +69,8 @@ void read_rows(const Head<T>& head, const T* from, int part, int parts, bool rot
     std::fill(to, to + head.keys * step, Cell{});
     for (int i = 0; i < head.length; i++, to += step) {
         const T* row = from + head.row(i, part, parts);
+        for (int d = 0; d < size; d += 64 / static_cast<int>(sizeof(T)))
+            __builtin_prefetch(row + AHEAD * head.row_step(parts) + d);
         int pair = 0;
         for (; pair + WIDTH <= half; pair += WIDTH) {
             const Pairs x = load_pairs(row + 2 * pair);

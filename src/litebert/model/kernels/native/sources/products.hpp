@@ -3,6 +3,8 @@
 // Session while it computes products.
 #pragma once
 
+#include <algorithm>
+
 #include "vectors.hpp"
 
 #ifdef __AMX_BF16__
@@ -26,15 +28,20 @@ struct Single {
   private:
     static constexpr int TILE_ROWS = WIDTH == 16 ? 8 : 4;  // so many sums, two vectors wide, stay in registers
 
+    // Not inline, so that a pointer to each row stays in a register too.
     template <bool ADD>
-    static inline void tile(int inner, const float* A, int a_step, const float* B, int b_step, float* C, int c_step) {
+    static __attribute__((noinline)) void tile(int inner, const float* A, int a_step, const float* B, int b_step,
+                                               float* C, int c_step) {
         Floats sums[TILE_ROWS][2];
-        for (int i = 0; i < TILE_ROWS; i++)
+        const float* rows[TILE_ROWS];
+        for (int i = 0; i < TILE_ROWS; i++) {
+            rows[i] = A + i * a_step;
             for (int j = 0; j < 2; j++) sums[i][j] = ADD ? load(C + i * c_step + j * WIDTH) : Floats{};
-        for (int k = 0; k < inner; k++) {
-            const Floats b[2] = {load(B + k * b_step), load(B + k * b_step + WIDTH)};
+        }
+        for (int k = 0; k < inner; k++, B += b_step) {
+            const Floats b[2] = {load(B), load(B + WIDTH)};
             for (int i = 0; i < TILE_ROWS; i++) {
-                const Floats a = broadcast(A[i * a_step + k]);
+                const Floats a = broadcast(rows[i][k]);
                 for (int j = 0; j < 2; j++) sums[i][j] += a * b[j];
             }
         }
@@ -140,9 +147,22 @@ inline const uint32_t* columns_of_rows(const uint32_t* from, int keys, int size,
     return to;
 }
 
+// Rows and columns are multiples of 16.
 template <typename Cell>
 void transpose(const Cell* from, int rows, int columns, int from_step, Cell* to, int to_step) {
-    for (int i = 0; i < rows; i += 16)
-        for (int j = 0; j < columns; j++)
-            for (int k = 0; k < 16; k++) to[j * to_step + i + k] = from[(i + k) * from_step + j];
+    for (int i = 0; i < rows; i += WIDTH)
+        for (int j = 0; j < columns; j += WIDTH) {
+            Bits block[WIDTH], next[WIDTH];
+            for (int k = 0; k < WIDTH; k++)
+                block[k] = load_bits(reinterpret_cast<const uint32_t*>(from) + (i + k) * from_step + j);
+            for (int distance = 1; distance < WIDTH; distance *= 2) {  // each row with the one half of the block below
+                for (int k = 0; k < WIDTH / 2; k++) {
+                    next[2 * k] = interleaved<0>(block[k], block[k + WIDTH / 2]);
+                    next[2 * k + 1] = interleaved<1>(block[k], block[k + WIDTH / 2]);
+                }
+                std::copy(next, next + WIDTH, block);
+            }
+            for (int k = 0; k < WIDTH; k++)
+                store_bits(reinterpret_cast<uint32_t*>(to) + (j + k) * to_step + i, block[k]);
+        }
 }

@@ -64,6 +64,18 @@ static inline void store(BFloat16* to, Floats values) {
 static inline Bits cells(Floats lower, Floats upper) { return rounded_bits(lower) | rounded_bits(upper) << 16; }
 #endif
 
+#ifdef __AVX512F__
+constexpr Ints LANES = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+#else
+constexpr Ints LANES = {0, 1, 2, 3, 4, 5, 6, 7};
+#endif
+
+// The first (0) or the second half (1) of a₀ b₀ a₁ b₁ …
+template <int HALF, typename Vector>
+static inline Vector interleaved(Vector a, Vector b) {
+    return __builtin_shuffle(a, b, HALF * WIDTH / 2 + LANES / 2 + LANES % 2 * WIDTH);
+}
+
 // Two vectors of neighbours: the even elements and the odd ones.
 struct Pairs {
     Floats even, odd;
@@ -77,18 +89,12 @@ static inline void store_pairs(BFloat16* to, Floats even, Floats odd) {
     *reinterpret_cast<Words*>(to) = cells(even, odd);
 }
 static inline Pairs load_pairs(const float* from) {
-    Pairs result;
-    for (int i = 0; i < WIDTH; i++) {
-        result.even[i] = from[2 * i];
-        result.odd[i] = from[2 * i + 1];
-    }
-    return result;
+    const Floats first = load(from), second = load(from + WIDTH);
+    return {__builtin_shuffle(first, second, 2 * LANES), __builtin_shuffle(first, second, 2 * LANES + 1)};
 }
 static inline void store_pairs(float* to, Floats even, Floats odd) {
-    for (int i = 0; i < WIDTH; i++) {
-        to[2 * i] = even[i];
-        to[2 * i + 1] = odd[i];
-    }
+    store(to, interleaved<0>(even, odd));
+    store(to + WIDTH, interleaved<1>(even, odd));
 }
 
 static inline Bits load_bits(const uint32_t* from) { return *reinterpret_cast<const Bits*>(from); }
@@ -111,12 +117,6 @@ static inline void assign(BFloat16& to, float value) {
 
 static inline Floats select(Ints condition, Floats yes, Floats no) { return condition ? yes : no; }
 static inline Floats maximum(Floats a, Floats b) { return a > b ? a : b; }
-
-#ifdef __AVX512F__
-constexpr Ints LANES = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
-#else
-constexpr Ints LANES = {0, 1, 2, 3, 4, 5, 6, 7};
-#endif
 
 // Each half, quarter, … exchanged with its neighbour, so that a reduction takes few steps.
 template <int DISTANCE>
