@@ -185,7 +185,7 @@ def _masked_log_probabilities(
     """The log probability of each label at its flat position."""
     mask, token_types = torch.ones_like(copies, dtype=torch.bool), torch.zeros_like(copies)
     states = model.encoder.at_positions(copies, mask, token_types, positions)
-    return _log_probabilities(model, states, labels, temperature)
+    return model.mlm.log_probabilities(states, _vocabulary(model), labels, temperature=temperature)
 
 
 def _causal_log_probabilities(
@@ -193,13 +193,11 @@ def _causal_log_probabilities(
 ) -> Float[Tensor, " B"]:
     """Sum of the log probabilities of all tokens but the first."""
     mask, token_types = torch.ones_like(input_ids, dtype=torch.bool), torch.zeros_like(input_ids)
-    states = model.encoder(input_ids, mask, token_types, causal=True).last_hidden_state[:, :-1]
-    return _log_probabilities(model, states, input_ids[:, 1:], temperature).sum(1)
+    states = model.encoder(input_ids, mask, token_types, causal=True).last_hidden_state[:, :-1].flatten(0, 1)
+    labels = input_ids[:, 1:].flatten()
+    found = model.mlm.log_probabilities(states, _vocabulary(model), labels, temperature=temperature)
+    return found.view(len(input_ids), -1).sum(1)
 
 
-def _log_probabilities(
-    model: ForPretraining | ForMaskedLM, states: Float[Tensor, "*N H"], labels: Int[Tensor, "*N"], temperature: float
-) -> Float[Tensor, "*N"]:
-    """The log probability of each label; the logits are divided in place, because they are the largest tensor here."""
-    logits = model.mlm(states, model.encoder.embeddings.word.weight).float().div_(temperature)
-    return logits.gather(-1, labels[..., None])[..., 0] - logits.logsumexp(-1)
+def _vocabulary(model: ForPretraining | ForMaskedLM) -> Float[Tensor, "V E"]:
+    return model.encoder.embeddings.word.weight

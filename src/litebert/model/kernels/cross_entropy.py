@@ -45,8 +45,18 @@ def vocabulary_loss(
     """
     # Without gradients the inputs of a function may still require them.
     trained = torch.is_grad_enabled() and any(each.requires_grad for each in (states, weight, bias))
-    library = native_library(states, weight) if bias.dtype == torch.float32 else None
-    return VocabularyLoss(*_VocabularyLoss.apply(library, states, weight, bias, labels, trained))
+    return VocabularyLoss(*_VocabularyLoss.apply(states, weight, bias, labels, trained))
+
+
+@torch.no_grad()
+def vocabulary_log_probabilities(
+    states: Float[Tensor, "P E"],
+    weight: Float[Tensor, "V E"],
+    bias: Float[Tensor, " V"],
+    labels: Int[Tensor, " P"],
+) -> Float[Tensor, " P"]:
+    """The log probability of each label under the logits of `vocabulary_loss`, in at least 32 bits; no gradients."""
+    return -_losses_and_gradients(states, weight, bias, labels, trained=False)[0]
 
 
 def at_least_32_bits(logits: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
@@ -57,20 +67,9 @@ def at_least_32_bits(logits: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]
 class _VocabularyLoss(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any,
-        library: NativeLibrary | None,
-        states: Tensor,
-        weight: Tensor,
-        bias: Tensor,
-        labels: Tensor,
-        trained: bool,
+        ctx: Any, states: Tensor, weight: Tensor, bias: Tensor, labels: Tensor, trained: bool
     ) -> tuple[Tensor, Tensor]:
-        gradient = states.new_empty(len(states), len(weight) if trained else 0)
-        with torch.autocast(states.device.type, enabled=False):
-            if library:
-                losses, correct, bias_gradient = _native_losses(library, states, weight, bias, labels, gradient)
-            else:
-                losses, correct, bias_gradient = _losses(states, weight, bias, labels, gradient)
+        losses, correct, gradient, bias_gradient = _losses_and_gradients(states, weight, bias, labels, trained=trained)
         ctx.save_for_backward(states, weight, gradient, bias_gradient)
         ctx.bias_dtype = bias.dtype
         ctx.mark_non_differentiable(correct)
@@ -83,14 +82,35 @@ class _VocabularyLoss(torch.autograd.Function):
         scale = grad_outputs[0]
         with torch.autocast(states.device.type, enabled=False):
             return (
-                None,
-                gradient @ weight * scale if ctx.needs_input_grad[1] else None,
+                gradient @ weight * scale if ctx.needs_input_grad[0] else None,
                 # Scaled before the sum over all rows, which can exceed what fp16 holds.
-                gradient.mT @ (states * scale) if ctx.needs_input_grad[2] else None,
-                (bias_gradient * scale).to(ctx.bias_dtype) if ctx.needs_input_grad[3] else None,
+                gradient.mT @ (states * scale) if ctx.needs_input_grad[1] else None,
+                (bias_gradient * scale).to(ctx.bias_dtype) if ctx.needs_input_grad[2] else None,
                 None,
                 None,
             )
+
+
+def _losses_and_gradients(
+    states: Float[Tensor, "P E"],
+    weight: Float[Tensor, "V E"],
+    bias: Float[Tensor, " V"],
+    labels: Int[Tensor, " P"],
+    *,
+    trained: bool,
+) -> tuple[Float[Tensor, " P"], Bool[Tensor, " P"], Float[Tensor, "P V_or_0"], Float[Tensor, " V"]]:
+    """Losses, whether the largest logit is that of the label, and the gradients of the logits and of the bias.
+
+    The gradients are of use if `trained`.
+    """
+    gradient = states.new_empty(len(states), len(weight) if trained else 0)
+    library = native_library(states, weight) if bias.dtype == torch.float32 else None
+    with torch.autocast(states.device.type, enabled=False):
+        if library:
+            losses, correct, bias_gradient = _native_losses(library, states, weight, bias, labels, gradient)
+        else:
+            losses, correct, bias_gradient = _losses(states, weight, bias, labels, gradient)
+    return losses, correct, gradient, bias_gradient
 
 
 def _losses(

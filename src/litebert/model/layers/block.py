@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from litebert.model.config import Activation, ModelConfig, attention_shapes, feed_forward_shapes
 from litebert.model.kernels.attention_kernels import attention_probabilities
 from litebert.model.kernels.cpu_gelu import gelu_tanh
-from litebert.model.kernels.cross_entropy import VocabularyLoss, vocabulary_loss
+from litebert.model.kernels.cross_entropy import VocabularyLoss, vocabulary_log_probabilities, vocabulary_loss
 from litebert.model.kernels.layout import Layout
 from litebert.model.kernels.native.activations import Form, native_gated_gelu, native_gelu
 from litebert.model.kernels.native.library import native_library
@@ -265,6 +265,19 @@ class MaskedLMHead(nn.Module):
         """Summed loss of the logits, which are not stored."""
         transformed = to_autocast_dtype(self._transformed(states))
         return vocabulary_loss(transformed, to_autocast_dtype(word_embeddings), self.bias, labels)
+
+    def log_probabilities(
+        self,
+        states: Float[Tensor, "P H"],
+        word_embeddings: Float[Tensor, "V E"],
+        labels: Int[Tensor, " P"],
+        *,
+        temperature: float = 1.0,
+    ) -> Float[Tensor, " P"]:
+        """The log probability of each label; the logits are divided by `temperature` and not stored. No gradients."""
+        transformed = to_autocast_dtype(self._transformed(states) / temperature)
+        bias = self.bias / temperature
+        return vocabulary_log_probabilities(transformed, to_autocast_dtype(word_embeddings), bias, labels)
 
     def _transformed(self, states: Float[Tensor, "*P H"]) -> Float[Tensor, "*P E"]:
         return self.norm(self.activation(self.dense(states)))
