@@ -9,6 +9,7 @@ import torch
 
 from litebert.errors import ConfigError, DataError
 from litebert.files import PRETRAINING_SETTINGS, write_json
+from litebert.inference import sentence_likelihood
 from litebert.inference.predictor import Predictor
 from litebert.inference.sentence_likelihood import _masked_copies, log_likelihoods
 from litebert.inference.word_masking import Masking
@@ -68,7 +69,7 @@ def test_scores_do_not_depend_on_the_batch(small_config, tiny_tokenizer, monkeyp
     assert len({len(tiny_tokenizer.encode(sentence)) for sentence in SAME_LENGTH}) == 1
     model = ForPretraining(small_config, seed=1)
     together = log_likelihoods(model, tiny_tokenizer, SAME_LENGTH, masking="token")
-    monkeypatch.setattr("litebert.inference.sentence_likelihood.TOKENS_PER_BATCH", 1)
+    monkeypatch.setitem(sentence_likelihood.TOKENS_PER_BATCH, "cpu", 1)
     np.testing.assert_allclose(
         log_likelihoods(model, tiny_tokenizer, SAME_LENGTH, masking="token"), together, rtol=tolerance()
     )
@@ -78,7 +79,7 @@ def test_scores_do_not_depend_on_the_batch(small_config, tiny_tokenizer, monkeyp
 def test_sentences_of_equal_tokens_have_one_score(masking, small_config, tiny_tokenizer, monkeypatch):
     """However the numbers of a batch are rounded: here each forward has numbers of its own."""
     generator = torch.Generator().manual_seed(0)
-    monkeypatch.setattr("litebert.inference.sentence_likelihood.TOKENS_PER_BATCH", 1)
+    monkeypatch.setitem(sentence_likelihood.TOKENS_PER_BATCH, "cpu", 1)
     for name, labels in (("_masked_log_probabilities", 3), ("_causal_log_probabilities", 1)):
         monkeypatch.setattr(
             f"litebert.inference.sentence_likelihood.{name}",

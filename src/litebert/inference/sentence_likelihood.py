@@ -30,7 +30,8 @@ from litebert.tokenization.tokenizer import Tokenizer
 
 logger = logging.getLogger(__name__)
 
-TOKENS_PER_BATCH = 16_384
+TOKENS_PER_BATCH = {"cpu": 4096, "gpu": 16_384}
+"""On a CPU few enough for the memory of a batch to be used again and to stay in the cache."""
 SECONDS_PER_LINE = 10.0
 """Between two log lines of the progress."""
 
@@ -80,7 +81,12 @@ def log_likelihoods(
     sequences, of_sentence = _distinct_sequences(tokenizer, sentences, longest=model.config.max_position_embeddings)
     scores = np.zeros(len(sequences))
     with inference_model(model, precision) as running:
-        for indices, ids in _logged(_batches(sequences, copies=masking is not None), len(sequences)):
+        batches = _batches(
+            sequences,
+            copies=masking is not None,
+            tokens_per_batch=TOKENS_PER_BATCH["cpu" if device.type == "cpu" else "gpu"],
+        )
+        for indices, ids in _logged(batches, len(sequences)):
             if masking is None:
                 rows = torch.from_numpy(_with_ends(ids, tokenizer)).to(device)
                 found = _causal_log_probabilities(cast(Any, running), rows, temperature)
@@ -115,7 +121,9 @@ def _distinct_sequences(
     return list(indices), of_sentence
 
 
-def _batches(sequences: Sequence[tuple[int, ...]], *, copies: bool) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def _batches(
+    sequences: Sequence[tuple[int, ...]], *, copies: bool, tokens_per_batch: int
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Indices [N] and tokens [N, S] of sequences of one length, so that nothing is padded.
 
     With `copies` each becomes up to S rows.
@@ -124,7 +132,7 @@ def _batches(sequences: Sequence[tuple[int, ...]], *, copies: bool) -> Iterator[
     for index, ids in enumerate(sequences):
         by_length.setdefault(len(ids), []).append((index, ids))
     for length, group in by_length.items():
-        size = max(1, TOKENS_PER_BATCH // ((length if copies else 1) * (length + 2)))
+        size = max(1, tokens_per_batch // ((length if copies else 1) * (length + 2)))
         for start in range(0, len(group), size):
             indices, rows = zip(*group[start : start + size], strict=True)
             yield np.array(indices), np.array(rows)

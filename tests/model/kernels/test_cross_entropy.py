@@ -7,7 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from litebert.model.kernels import cross_entropy
-from litebert.model.kernels.cross_entropy import NO_LABEL, at_least_32_bits, vocabulary_loss
+from litebert.model.kernels.cross_entropy import (
+    NO_LABEL,
+    at_least_32_bits,
+    vocabulary_log_probabilities,
+    vocabulary_loss,
+)
 from litebert.model.kernels.native.library import native_kernels
 from litebert.model.models import ForPretraining
 from support.models.native_kernels import BOTH
@@ -64,6 +69,16 @@ def test_loss_and_its_gradients_equal_torch(dtype, labels, elements, rows):
         # A probability near 1 minus 1 has the error of the probability.
         assert (own - theirs).norm() <= DTYPES[dtype] * max(theirs.norm(), 3 * len(labels))
         assert own.dtype == theirs.dtype
+
+
+@pytest.mark.parametrize("dtype", list(DTYPES))
+def test_log_probabilities_equal_torch_and_have_no_gradient(dtype):
+    inputs, labels = inputs_of(5, dtype), torch.tensor([0, 3, 3, 10, 7])
+    found = vocabulary_log_probabilities(*inputs, labels)
+    expected = logits_of(*inputs).log_softmax(-1).gather(1, labels[:, None])[:, 0]
+    assert torch.allclose(found, expected, atol=DTYPES[dtype], rtol=DTYPES[dtype])
+    assert not found.requires_grad
+    assert found.dtype == expected.dtype
 
 
 def test_first_of_equal_logits_is_the_prediction():
