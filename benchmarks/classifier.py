@@ -2,8 +2,8 @@
 
     OMP_NUM_THREADS=1 python benchmarks/classifier.py RUN --train SST-2/train.tsv --dev SST-2/dev.tsv --text sentence
 
-With `--compare-kernels`: litebert with the compiled kernels, and with the operators of torch in their place. Outputs
-are compared before anything is timed: accuracies, and the share of labels that are those of litebert in fp32.
+With `--compare-kernels`: litebert with the compiled kernels, and with the operators of torch in their place. bf16 is
+left out where the processor has no instructions for it. Outputs are compared before anything is timed: accuracies, and the share of labels that are those of litebert in fp32.
 Contestants take turns, and each one's fastest turn counts; for one text, the median of the first hundred, each
 classified twice in a row.
 """
@@ -20,12 +20,13 @@ import pandas
 import torch
 
 from litebert.inference.predictor import Predictor
+from litebert.machine import has_bf16_instructions
 from litebert.model.kernels.native.library import native_kernels
 from litebert.tasks.types.text_baselines import INVERSE_REGULARIZATION, MAX_NGRAMS
 from litebert.tokenization.letters import word_expression
 
 Classify = Callable[[Sequence[str]], list[str]]
-PRECISIONS = ("fp32", "bf16", "int8")
+PRECISIONS = ("fp32", "bf16", "int8") if has_bf16_instructions() is not False else ("fp32", "int8")
 BATCH = 32
 TURNS = 3
 
@@ -41,7 +42,8 @@ def main() -> None:
         contestants |= {f"torch's, {each}": ours(arguments.run, each, compiled=False) for each in PRECISIONS}
     else:
         contestants["transformers, fp32"] = theirs(arguments.run, torch.float32)
-        contestants["transformers, bf16"] = theirs(arguments.run, torch.bfloat16)
+        if "bf16" in PRECISIONS:
+            contestants["transformers, bf16"] = theirs(arguments.run, torch.bfloat16)
         fitted = linear(list(train[arguments.text]), list(train[arguments.label]))
         contestants["tf-idf and logistic regression"] = fitted
     predicted = {name: classify(texts) for name, classify in contestants.items()}

@@ -39,6 +39,9 @@ MAX_LABELS = 12
 MAX_TRAIN_ROWS, MAX_DEV_ROWS = 50, 100
 """Labelled paragraphs per label: few, as in most small classification tasks, and balanced."""
 MIN_WORDS = 8
+STATEMENT_LISTS = ("body", "handlers", "orelse", "finalbody", "cases")
+"""The attributes of nodes of a syntax tree that hold statements, or parts of a statement that hold them."""
+Definition = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 logger = logging.getLogger(__name__)
 
 
@@ -128,10 +131,17 @@ def _docstrings(path: Path) -> list[str]:
     except (SyntaxError, ValueError):
         logger.info("%s: cannot be parsed by this version of Python; skipped", path)
         return []
-    kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-    nodes = [node for node in ast.walk(tree) if isinstance(node, kinds)]
-    nodes.sort(key=lambda node: getattr(node, "lineno", 0))
+    nodes = [tree, *sorted(_definitions(tree), key=lambda node: node.lineno)]
     return [text for text in (ast.get_docstring(node, clean=False) for node in nodes) if text]
+
+
+def _definitions(node: ast.AST) -> Iterator[Definition]:
+    """The classes and functions below a node; expressions, which are most of the nodes and hold none, are left out."""
+    for part in STATEMENT_LISTS:
+        for child in getattr(node, part, ()):
+            if isinstance(child, Definition):
+                yield child
+            yield from _definitions(child)
 
 
 @dataclass(frozen=True)
