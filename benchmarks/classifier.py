@@ -3,9 +3,9 @@
     OMP_NUM_THREADS=1 python benchmarks/classifier.py RUN --train SST-2/train.tsv --dev SST-2/dev.tsv --text sentence
 
 With `--compare-kernels`: litebert with the compiled kernels, and with the operators of torch in their place. bf16 is
-left out where the processor has no instructions for it. Outputs are compared before anything is timed: accuracies, and the share of labels that are those of litebert in fp32.
-Contestants take turns, and each one's fastest turn counts; for one text, the median of the first hundred, each
-classified twice in a row.
+left out where the processor has no instructions for it. Outputs are compared before anything is timed: accuracies, and
+the share of labels that are those of litebert in fp32. Contestants take turns, and each one's fastest turn counts; for
+one text, the median of the first hundred, each classified twice in a row.
 """
 
 import argparse
