@@ -23,6 +23,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 
 import numpy as np
 import torch
@@ -61,6 +62,7 @@ from litebert.training.trainer import RunInfo, Trainer
 CPU = torch.device("cpu")
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
 COPIED_BYTES = 2**28
+TURNS = 5
 RECIPE_STEPS = 60
 """Of which the first quarter, in which oneDNN compiles the matrix products, is not counted."""
 
@@ -92,11 +94,10 @@ def main() -> None:
     lengths = who.ROWS[kind](batch_size=arguments.batch_size, length=int(length))
     batch = who.random_batch(config, lengths)
     precision = precision_of(arguments, config)
-    rate = timing.matmul_rate(CPU, size=1024, seconds=arguments.seconds, dtype=DTYPES[precision])
     bandwidth = copy_bandwidth(arguments.seconds)
     parts = model_parts(model, batch, precision, seconds=arguments.seconds)
     parts.append(Part("optimizer (norm, clipping, LAMB)", optimizer_seconds(model, arguments.seconds)))
-    whole = timing.median_seconds(lambda: forward_and_backward(model, batch, precision), CPU, seconds=arguments.seconds)
+    rate, whole = rate_and_step(model, batch, precision, seconds=arguments.seconds)
     print(
         f"{' '.join([arguments.model, *arguments.settings])}, {len(lengths)} rows, {batch.num_tokens} tokens, "
         f"{torch.get_num_threads()} threads: products in {precision} at {rate / 1e9:.0f} GFLOP/s, "
@@ -225,6 +226,20 @@ def forward_and_backward(model: ForPretraining, batch: PretrainBatch, precision:
         loss = who.our_loss(model, batch)
     loss.backward()
     model.zero_grad(set_to_none=True)
+
+
+def rate_and_step(
+    model: ForPretraining, batch: PretrainBatch, precision: TrainingPrecision, *, seconds: float
+) -> tuple[float, float]:
+    """FLOP/s of a square product and seconds of a step, medians of turns: the speed of a machine varies with time."""
+    rates, steps = [], []
+    for _ in range(TURNS):
+        rates.append(timing.matmul_rate(CPU, size=1024, seconds=seconds / TURNS, dtype=DTYPES[precision]))
+        step = timing.median_seconds(
+            lambda: forward_and_backward(model, batch, precision), CPU, seconds=seconds / TURNS
+        )
+        steps.append(step)
+    return median(rates), median(steps)
 
 
 def optimizer_seconds(model: ForPretraining, seconds: float) -> float:
