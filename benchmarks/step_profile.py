@@ -7,7 +7,7 @@ python benchmarks/step_profile.py --recipe NAME --corpus DIR [SETTING=VALUE …]
 The settings change the preset: `--model modern-tiny num_hidden_layers=4 hidden_size=128 intermediate_size=336`.
 
 Each part is run forward and backward by itself, on the shapes that it has in the step; the whole step is timed too, so
-that what no part accounts for shows. The precision is the faster one of fp32 and bf16, measured, if none is named. The
+that what no part accounts for shows. The precision is that of `train.precision: auto`, measured, if none is named. The
 floor of a part is its products at the rate of a square product, plus what it keeps for the backward pass, written once
 and read once at the bandwidth of a copy. "Products alone" are the same products one by one, in the shapes that they
 have in the part: the share of the peak that they reach is the largest that a step of these products could have. With
@@ -141,9 +141,10 @@ def recipe_share(arguments: argparse.Namespace) -> str:
 
 
 def precision_of(arguments: argparse.Namespace, config: ModelConfig) -> TrainingPrecision:
-    """The one that was named, otherwise the faster one for products of this model."""
-    measured = measure_matmul_speed(config, "training").fastest
-    return measured if arguments.precision == "auto" else arguments.precision
+    """The one that was named, otherwise what `auto` is for products of this model."""
+    if arguments.precision != "auto":
+        return arguments.precision
+    return measure_matmul_speed(config, "training").fastest
 
 
 def model_parts(
@@ -352,7 +353,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--recipe", help="a pretraining recipe, whose own steps are run")
     parser.add_argument("--torch-kernels", action="store_true", help="without those that are compiled")
     parser.add_argument("--compare-kernels", action="store_true", help="steps of the recipe with and without them")
-    parser.add_argument("--precision", choices=("auto", *DTYPES), default="auto", help="auto: the faster one, measured")
+    parser.add_argument(
+        "--precision", choices=("auto", *DTYPES), default="auto", help="auto: measured, as by `train.precision: auto`"
+    )
     parser.add_argument("--model", default="albert-base-v2", help="a preset")
     parser.add_argument("--rows", default="full-128", help="full or mixed, and the longest: full-512, mixed-512")
     parser.add_argument("--batch-size", type=int, default=8)
@@ -362,6 +365,8 @@ def _arguments() -> argparse.Namespace:
     arguments = parser.parse_args()
     if arguments.recipe and not arguments.corpus:
         parser.error("--recipe needs --corpus")
+    if any(setting.startswith("train.precision=") for setting in arguments.settings):
+        parser.error("give --precision instead of train.precision")
     if arguments.compare_kernels and not arguments.recipe:
         parser.error("--compare-kernels needs --recipe")
     return arguments

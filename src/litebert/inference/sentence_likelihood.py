@@ -31,7 +31,8 @@ from litebert.tokenization.tokenizer import Tokenizer
 logger = logging.getLogger(__name__)
 
 TOKENS_PER_BATCH = {"cpu": 4096, "gpu": 16_384}
-"""On a CPU few enough for the memory of a batch to be used again and to stay in the cache."""
+"""On a CPU few enough for the memory of a batch to be used again; a sentence with more tokens in its masked copies is a
+batch by itself."""
 SECONDS_PER_LINE = 10.0
 """Between two log lines of the progress."""
 

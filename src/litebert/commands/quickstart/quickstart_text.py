@@ -135,13 +135,14 @@ def _docstrings(path: Path) -> list[str]:
     return [text for text in (ast.get_docstring(node, clean=False) for node in nodes) if text]
 
 
-def _definitions(node: ast.AST) -> Iterator[Definition]:
-    """The classes and functions below a node; expressions, which are most of the nodes and hold none, are left out."""
-    for part in STATEMENT_LISTS:
-        for child in getattr(node, part, ()):
-            if isinstance(child, Definition):
-                yield child
-            yield from _definitions(child)
+def _definitions(tree: ast.Module) -> Iterator[Definition]:
+    """All classes and functions; expressions, which are most of the nodes and hold none, are not visited."""
+    waiting: list[ast.AST] = [tree]
+    while waiting:  # not recursive: a chain of a thousand `elif` is nested as deeply
+        node = waiting.pop()
+        if isinstance(node, Definition):
+            yield node
+        waiting += [child for part in STATEMENT_LISTS for child in getattr(node, part, ())]
 
 
 @dataclass(frozen=True)

@@ -55,7 +55,10 @@ def vocabulary_log_probabilities(
     bias: Float[Tensor, " V"],
     labels: Int[Tensor, " P"],
 ) -> Float[Tensor, " P"]:
-    """The log probability of each label under the logits of `vocabulary_loss`, in at least 32 bits; no gradients."""
+    """The log probability of each label under the logits of `vocabulary_loss`, in at least 32 bits; no gradients.
+
+    Labels are tokens of the vocabulary, none is -100.
+    """
     return -_losses_and_gradients(states, weight, bias, labels, trained=False)[0]
 
 

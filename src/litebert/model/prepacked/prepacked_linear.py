@@ -1,7 +1,7 @@
 """A dense layer whose weight is stored in the memory layout of oneDNN.
 
-torch reorders the weight in every call, and computes fp32 products by MKL, which on AMD's processors with AVX512
-reaches half of oneDNN's speed; on those without it both are equally fast.
+torch reorders the weight in every call, and computes fp32 products by MKL, which on some AMD processors is slower than
+oneDNN.
 """
 
 from typing import Final
