@@ -139,4 +139,4 @@ def test_embedding_table_of_int8_is_stored_once_in_bytes(config):
     model = models.ForPretraining(config.replace(vocab_size=5000))
     graph = build_graph(model, "int8").graph
     (table,) = [each for each in graph.initializer if 5000 in each.dims and len(each.dims) == 2]
-    assert table.data_type == TensorProto.INT8
+    assert table.data_type == TensorProto.UINT8
