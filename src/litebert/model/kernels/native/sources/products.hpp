@@ -155,7 +155,7 @@ void transpose(const Cell* from, int rows, int columns, int from_step, Cell* to,
             Bits block[WIDTH], next[WIDTH];
             for (int k = 0; k < WIDTH; k++)
                 block[k] = load_bits(reinterpret_cast<const uint32_t*>(from) + (i + k) * from_step + j);
-            for (int distance = 1; distance < WIDTH; distance *= 2) {  // each row with the one half of the block below
+            for (int distance = 1; distance < WIDTH; distance *= 2) {  // each row with the one half a block below it
                 for (int k = 0; k < WIDTH / 2; k++) {
                     next[2 * k] = interleaved<0>(block[k], block[k + WIDTH / 2]);
                     next[2 * k + 1] = interleaved<1>(block[k], block[k + WIDTH / 2]);
