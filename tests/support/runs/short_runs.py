@@ -71,13 +71,17 @@ def _with_small_grid(run: Any) -> Any:
 
 
 def short_words(words: list[str]) -> list[str]:
-    """The same command with a small vocabulary and one process, and with validation text from few documents."""
+    """The same command with a small vocabulary and one process, and with validation text from few documents.
+
+    One seed, where each task is fine-tuned from several models.
+    """
     if "--processes" in words:
         words = words.copy()
         # It would replace this process by torchrun; tests/cli/arguments/test_processes.py starts it.
         del words[(start := words.index("--processes")) : start + 2]
     words = [REFUSED.sub("=false", word) for word in words]
-    words = [OPTIONS.get(before, word) for before, word in zip(["", *words], words, strict=False)]
+    options = OPTIONS | ({"--seeds": "1"} if "--random-weights" in words else {})
+    words = [options.get(before, word) for before, word in zip(["", *words], words, strict=False)]
     is_build = words[:2] == ["corpus", "build"] and "--validation-fraction" not in words
     return words + ["--validation-fraction", "0.3"] * is_build
 
