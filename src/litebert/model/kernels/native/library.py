@@ -45,6 +45,8 @@ class NativeLibrary:
         self._functions: dict[tuple[str, torch.dtype], Callable[..., None]] = {}
         self.has_tiles = bool(self._library.has_tiles())
         """Whether the processor multiplies tiles of bf16 (Intel AMX)."""
+        self.panel_width = int(self._library.panel_width())
+        """Columns that products of floats compute at once."""
 
     def run(self, kernel: str, dtype: torch.dtype, *arguments: Tensor | float | int | None) -> None:
         """Call `<kernel>_<dtype>` with pointers to the contiguous tensors, the numbers, and the number of threads."""
