@@ -135,6 +135,7 @@ def test_table_compares_the_model_with_others_and_with_baselines(inputs, tiny_to
     assert "tf-idf, linear model" in result.to_text()
 
 
+@pytest.mark.usefixtures("forked_python")
 def test_runs_at_the_same_time_are_those_of_one_after_the_other(inputs, tmp_path, monkeypatch):
     usual = {"intermediate": None, "intermediate_settings": (), "random_weights": True, "seeds": 2}
     alone = run_of(inputs, tmp_path / "alone", **usual)
@@ -161,6 +162,7 @@ def test_runs_at_the_same_time_are_those_of_one_after_the_other(inputs, tmp_path
     assert finetune_tasks(run, jobs=2).to_dict() == parallel.to_dict()  # nothing is trained again
 
 
+@pytest.mark.usefixtures("forked_python")
 def test_intermediate_run_at_several_jobs_has_a_process_of_its_own(inputs, tmp_path):
     run = run_of(inputs, tmp_path / "out")
     result = finetune_tasks(run, jobs=2)
@@ -179,6 +181,7 @@ def saved_precisions(out):
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.usefixtures("forked_python")
 def test_runs_that_leave_their_precision_open_have_the_same_one(inputs, tmp_path, monkeypatch, jobs):
     """With several jobs each process would measure it while others keep the processor busy."""
     found = iter(("bf16", "fp32", "fp32", "fp32"))
@@ -242,6 +245,7 @@ def test_runs_that_have_started_keep_their_precision(inputs, tmp_path, monkeypat
     assert "its runs have the precisions bf16, fp32, which each of them measured" in caplog.text
 
 
+@pytest.mark.usefixtures("forked_python")
 def test_failed_run_is_named_and_the_other_tasks_have_their_result(inputs, tmp_path):
     model, data = inputs
     copied = copytree(data, tmp_path / "glue")
