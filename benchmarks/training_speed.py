@@ -2,9 +2,10 @@
 
 python benchmarks/training_speed.py [--device cpu|cuda] [--threads N] [--case NAME] [--out FILE.json] …
 
-Outputs are compared before anything is timed. On a CPU the contestants take turns, several times, and the fastest turn
-of each counts: other processes make a turn slower, nothing makes it faster. The JSON, and the table beside it
-(FILE.md), are written again after each figure, so that a run that is stopped loses nothing.
+Training is in bf16, on processors without its instructions in fp32. Outputs are compared before anything is timed. On a
+CPU the contestants take turns, several times, and the fastest turn of each counts: other processes make a turn slower,
+nothing makes it faster. The JSON, and the table beside it (FILE.md), are written again after each figure, so that a run
+that is stopped loses nothing.
 """
 
 import argparse
@@ -38,7 +39,7 @@ CASES = {  # presets; kinds of rows, their length and how many (at most, on a GP
 TURNS = {"cuda": 1, "cpu": 3}
 FIRST_BATCH = 16
 LOSS_TOLERANCE = 0.01
-"""Largest relative difference of the first losses in bf16: a variant that computes something else is not timed."""
+"""Largest relative difference of the first losses, of bf16: a variant that computes something else is not timed."""
 OUT_OF_TIME = "not measured: out of time"
 
 
@@ -71,7 +72,8 @@ def main() -> int:
     torch.backends.cuda.matmul.allow_tf32 = False  # the comparison of outputs is in plain fp32
     deadline = time.monotonic() + 60 * arguments.minutes
     report: dict[str, Any] = {"machine": machine(device), "cases": []}
-    report["matmul_flops"] = timing.matmul_rate(device, size=matrix, seconds=seconds / 2)
+    report["precision"], dtype = ("bf16", torch.bfloat16) if who.in_bf16(device) else ("fp32", torch.float32)
+    report["matmul_flops"] = timing.matmul_rate(device, size=matrix, seconds=seconds / 2, dtype=dtype)
     sizes = [
         size for size in itertools.product(presets, kinds) if arguments.case in (None, f"{size[1][0]}-{size[1][1]}")
     ]
@@ -128,8 +130,7 @@ def measured(
 
 def rows(case: dict[str, Any], setting: Setting, *, most: int, deadline: float) -> Iterator[None]:
     """Add a row for each contestant, with its figures or the reason why there are none; then measure it in turns."""
-    on_cpu = setting.device.type == "cpu"
-    everyone = who.contestants(compiled=setting.compiled, fp32=on_cpu)
+    everyone = who.contestants(setting.device, compiled=setting.compiled)
     batch_size = _batch_size(everyone[0], setting, most=most)
     case["rows"] = [{"library": one.library, "variant": one.variant, "note": OUT_OF_TIME} for one in everyone]
     for _ in range(TURNS[setting.device.type]):
@@ -189,7 +190,8 @@ def _best(case: dict[str, Any], library: str, *, only: str = "", but: str = "no 
 def table(report: dict[str, Any]) -> str:
     """The report for a person, in Markdown."""
     lines = [
-        f"{report['machine']['device']}: matrix products in bf16 at {report['matmul_flops'] / 1e12:.3g} TFLOP/s",
+        f"{report['machine']['device']}: matrix products in {report['precision']} at "
+        f"{report['matmul_flops'] / 1e12:.3g} TFLOP/s",
         "",
         "| model | rows | batch | library | tokens/s | sequences/s | MFU | of measured matmul throughput | peak GiB |",
         "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from litebert.corpus.sampling.pretrain_batches import PretrainBatch
+from litebert.machine import has_bf16_instructions
 from litebert.model.config import ModelConfig
 from litebert.model.io.model_directory import load_model, save_model
 from litebert.model.kernels.layout import AttentionKernel
@@ -39,13 +40,19 @@ class Contestant:
     """Whether it trains in bf16, or in fp32, which is what transformers does unless told otherwise."""
 
 
-def contestants(*, compiled: bool, fp32: bool) -> list[Contestant]:
+def in_bf16(device: torch.device) -> bool:
+    """Whether the contestants train in bf16: not on a processor without its instructions."""
+    return device.type != "cpu" or has_bf16_instructions()
+
+
+def contestants(device: torch.device, *, compiled: bool) -> list[Contestant]:
     """All variants that can run here, in pairs; at a timeout the last ones are left out, which are slower on a GPU."""
+    bf16 = in_bf16(device)
     theirs = [_theirs("sdpa"), *([_theirs("sdpa", compiled=True)] if compiled else []), _theirs("eager")]
-    theirs += [replace(_theirs("sdpa"), variant="fp32", bf16=False)] if fp32 else []
+    theirs += [replace(_theirs("sdpa"), variant="fp32", bf16=False)] if device.type == "cpu" and bf16 else []
     ours = [_ours("sdpa"), *([_ours("sdpa", compiled=True)] if compiled else []), _ours("unpadded")]
     pairs = zip_longest(theirs if has_transformers() else [], ours)
-    return [one for pair in pairs for one in pair if one is not None]
+    return [replace(one, bf16=one.bf16 and bf16) for pair in pairs for one in pair if one is not None]
 
 
 def has_transformers() -> bool:
