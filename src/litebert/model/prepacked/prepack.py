@@ -9,8 +9,9 @@ import torch
 from torch import nn
 
 from litebert.machine import has_bf16_instructions
-from litebert.model.encoder import Encoder, run_block
+from litebert.model.encoder import Encoder
 from litebert.model.layers.block import NO_UPDATES
+from litebert.model.prepacked.few_rows import BlockRunner
 from litebert.model.prepacked.int8_linear import Int8Linear
 from litebert.model.prepacked.prepacked_layers import Dense, PrepackedAttention, PrepackedFeedForward
 from litebert.model.prepacked.prepacked_linear import PrepackedLinear
@@ -94,7 +95,7 @@ def prepacked(model: nn.Module, precision: InferencePrecision) -> nn.Module:
         ),
         recursion_lora=nn.ModuleList(),
     )
-    fast.schedule, fast.attention_kernel, fast._run_block = schedule, "length_sorted", run_block
+    fast.schedule, fast.attention_kernel, fast._run_block = schedule, "length_sorted", BlockRunner(activation)
     return _with_children(model, encoder=fast)
 
 

@@ -76,9 +76,10 @@ def _problem(
 ) -> tuple[Tensor | int | None, ...]:
     """The first arguments of both kernels."""
     angles = (None, None) if rotation is None else tuple(part.contiguous() for part in rotation.float().unbind(-1))
-    return projected, *angles, *_starts_and_lengths(lengths), len(lengths), *projected.shape[2:], causal
+    return projected, *angles, *starts_and_lengths(lengths), len(lengths), *projected.shape[2:], causal
 
 
 @lru_cache(maxsize=2)  # every layer asks for the same
-def _starts_and_lengths(lengths: tuple[int, ...]) -> tuple[Int[Tensor, " examples"], Int[Tensor, " examples"]]:
+def starts_and_lengths(lengths: tuple[int, ...]) -> tuple[Int[Tensor, " examples"], Int[Tensor, " examples"]]:
+    """The first row of each of the concatenated examples, and its number of rows."""
     return torch.tensor([0, *accumulate(lengths[:-1])]), torch.tensor(lengths)
