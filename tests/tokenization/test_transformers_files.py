@@ -4,6 +4,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from litebert.tasks.masked_text import masked_feature
 from litebert.tokenization.normalize import without_surrogates
 from litebert.tokenization.sentencepiece_model import SentencePieceModel
 from litebert.tokenization.text_settings import TextSettings
@@ -88,6 +89,15 @@ def test_auto_tokenizer_knows_the_special_tokens(lowercased):
     assert (their.sep_token_id, their.mask_token_id) == (ours.sep_id, ours.mask_id)
     assert their("the [MASK].", add_special_tokens=False)["input_ids"].count(ours.mask_id) == 1
     assert len(their) == ours.vocab_size
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["The sky is [MASK].", "[MASK], he said", "the [MASK] sky", "[MASK] [MASK]!", "([MASK])", "x[MASK] y", " [MASK] "],
+)
+def test_auto_tokenizer_reads_masks_as_fill_mask_does(lowercased, text):
+    ours, their = lowercased
+    assert their(text)["input_ids"] == masked_feature(text, ours, max_length=64).input_ids.tolist()
 
 
 @given(numbers=st.lists(st.sampled_from(("1999,", "2010,", "12,", "9,", "in", "street,", "7")), max_size=6))

@@ -56,6 +56,8 @@ class PredictionMethods(ABC):
 
     def fill_mask(self, text: str, *, top_k: int = DEFAULT_TOP_K) -> list[list[Candidate]]:
         """For each `[MASK]` of `text` the `top_k` (at least 1) best candidates, best first."""
+        if not isinstance(text, str):
+            raise ConfigError(f"fill_mask: expected one text, found {text!r:.60}; fill_masks takes a list of texts")
         validate_positive("top_k", top_k)
         (filled,) = self.fill_masks([text], top_k=top_k)
         return [list(candidates) for candidates in filled.masks]

@@ -61,7 +61,8 @@ def unigram_tokenizer(
     scores = _scores(model, never)
     vocabulary = [[piece.piece, score] for piece, score in zip(model.pieces, scores, strict=True)]
     ids = {piece.piece: index for index, piece in enumerate(model.pieces)}
-    metaspace = {"type": "Metaspace", "replacement": SPACE, "prepend_scheme": "always", "split": True}
+    # A text after a special token, such as the full stop of "[MASK].", begins a word only where it has a space.
+    metaspace = {"type": "Metaspace", "replacement": SPACE, "prepend_scheme": "first", "split": True}
     return pipeline(
         ids,
         specials,
@@ -114,7 +115,8 @@ def _normalizers(settings: TextSettings, charsmap: bytes) -> list[dict[str, Any]
     return [*steps, _replace(f"[ {SPACE}]+", " "), _STRIP]
 
 
-_STRIP = {"type": "Strip", "strip_left": True, "strip_right": True}
+_STRIP = {"type": "Strip", "strip_left": False, "strip_right": True}
+"""A space on the left is the one that is put before a text otherwise, and tells whether a word follows a mask."""
 
 _FINAL_SIGMA = r"(?<=\p{L})Σ(?!\p{L})"
 """Python lower-cases in context, transformers character by character; this is the only letter with a difference."""

@@ -107,6 +107,8 @@ def _train(
     best_place = world.on_rank_zero(lambda: _best_place(directory)) if run.metric_for_best_model else None
     # Without an evaluation after a step, as in a run that was shortened to its checkpoint, the last model is the best.
     exported = load_model(best_place) if best_place else last
+    if validation:
+        logger.info("validation of the finished model, on at most %s examples", f"{validation.max_eval_examples:,}")
     scores = validation.score(exported.to(world.device)) if validation else None
     result = PretrainResult(
         model=directory.model,

@@ -8,8 +8,8 @@ from litebert.model.config import Activation
 from litebert.model.encoder import run_block
 from litebert.model.kernels.layout import UnpaddedLayout
 from litebert.model.kernels.native.activations import Form
-from litebert.model.kernels.native.block import PackedBlock, Parameters, native_block
 from litebert.model.kernels.native.library import native_library
+from litebert.model.kernels.native.packed_block import PackedBlock, Parameters, native_block
 from litebert.model.layers.block import BlockInputs
 from litebert.model.layers.layer_norm import LayerNorm
 from litebert.model.prepacked.prepacked_layers import PrepackedAttention, PrepackedFeedForward
