@@ -18,10 +18,10 @@ from litebert.training.distributed.context import (
     distribute_model,
     distributed_context,
     gather_full,
+    is_sharded,
     reduce_gradients,
     shard_like,
 )
-from litebert.training.distributed.sharding import is_sharded
 from litebert.training.loop.evaluation_loop import evaluate
 from litebert.training.loop.step import StepCounts, TrainStep, gradient_scaler
 from litebert.training.optim.optimizers import build_optimizer, set_learning_rate

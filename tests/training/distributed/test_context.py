@@ -10,9 +10,9 @@ from litebert.training.distributed.context import (
     DistributedContext,
     distribute_model,
     distributed_context,
+    is_sharded,
     reduce_gradients,
 )
-from litebert.training.distributed.sharding import is_sharded
 from support.runs.toy import ToyModel, settings
 
 ALONE = DistributedContext.current("cpu")

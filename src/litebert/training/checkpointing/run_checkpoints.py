@@ -14,8 +14,7 @@ from litebert.errors import CheckpointError
 from litebert.settings import Leaf, Settings, changed_names, flatten, is_permitted
 from litebert.training.callbacks.callback import Callback, Rollback, RunState
 from litebert.training.checkpointing.checkpoint import AsyncCheckpointer, Checkpoint, read_state, read_tensors
-from litebert.training.distributed.context import gather_full, shard_like
-from litebert.training.distributed.sharding import is_sharded
+from litebert.training.distributed.context import gather_full, is_sharded, shard_like
 from litebert.training.loop.run_schedule import TrainingProgress
 from litebert.training.protocols import BatchSource
 from litebert.training.train_settings import TrainSettings

@@ -16,11 +16,12 @@ from typing import Any, TypeVar
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
+from torch.distributed.fsdp import FSDPModule, fully_shard
 from torch.distributed.rendezvous import rendezvous
+from torch.distributed.tensor import DTensor, distribute_tensor
 
 from litebert.errors import ConfigError, LitebertError
 from litebert.settings import DeviceName
-from litebert.training.distributed.sharding import is_shard, is_sharded
 from litebert.training.distributed.watchdog import Heartbeat, Watchdog
 from litebert.training.train_settings import TrainSettings
 
@@ -172,11 +173,14 @@ def distribute_model(model: nn.Module, world: DistributedContext, *, fsdp: bool)
     if fsdp:
         if world.size == 1:
             raise ConfigError("fsdp: there is only one process, so nothing to shard over; use torchrun, or fsdp=false")
-        from torch.distributed.fsdp import fully_shard
-
         # One unit, gathered once: with a unit per block, a shared block would be gathered again for each layer.
         fully_shard(model, reshard_after_forward=False)
     return model
+
+
+def is_sharded(model: nn.Module) -> bool:
+    """Whether `distribute_model` sharded `model`."""
+    return isinstance(model, FSDPModule)
 
 
 def reduce_gradients(model: nn.Module, world: DistributedContext) -> None:
@@ -200,7 +204,7 @@ def set_last_backward(model: nn.Module, *, last: bool) -> None:
     Only the last one reduces gradients and releases the gathered weights. So a step has one gather and one reduction on
     every rank, even if the ranks have different numbers of microbatches.
     """
-    if is_sharded(model):
+    if isinstance(model, FSDPModule):
         model.set_requires_gradient_sync(last)
         model.set_reshard_after_backward(last)
 
@@ -208,7 +212,7 @@ def set_last_backward(model: nn.Module, *, last: bool) -> None:
 @contextmanager
 def gathered_weights(model: nn.Module) -> Iterator[None]:
     """Gather the weights of a sharded model for forwards in the block, which then communicate with no other rank."""
-    if not is_sharded(model):
+    if not isinstance(model, FSDPModule):
         yield
         return
     model.unshard()
@@ -220,15 +224,13 @@ def gathered_weights(model: nn.Module) -> Iterator[None]:
 
 def gather_full(tensor: Tensor) -> Tensor:
     """A copy of the full tensor on the CPU, gathered from its shards; every rank must call."""
-    full = tensor.full_tensor() if is_shard(tensor) else tensor
+    full = tensor.full_tensor() if isinstance(tensor, DTensor) else tensor
     return full.detach().to("cpu", copy=True, memory_format=torch.contiguous_format)
 
 
 def shard_like(value: Tensor, target: Tensor) -> Tensor:
     """The full tensor `value` on the device of `target`, sharded like it if their shapes are equal."""
-    if is_shard(target) and value.shape == target.shape:
-        from torch.distributed.tensor import distribute_tensor
-
+    if isinstance(target, DTensor) and value.shape == target.shape:
         return distribute_tensor(value.to(target.device), target.device_mesh, target.placements)
     return value.to(target.device)
 

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
+from torch.distributed.tensor import DTensor
 from torch.nn.utils import clip_grads_with_norm_, get_total_norm
 
 from litebert.loss_sums import LossSums
@@ -17,10 +18,10 @@ from litebert.precision import autocast
 from litebert.settings import TrainingPrecision
 from litebert.training.distributed.context import (
     DistributedContext,
+    is_sharded,
     reduce_gradients,
     set_last_backward,
 )
-from litebert.training.distributed.sharding import is_shard, is_sharded
 from litebert.training.optim.optimizers import set_learning_rate
 from litebert.training.protocols import Batch, Number, Objective
 from litebert.training.train_settings import TrainSettings
@@ -137,7 +138,7 @@ class TrainStep:
         reduce_gradients(self.model, self.world)
         self.scaler.unscale_(self.optimizer)
         norm = get_total_norm([each.grad for each in self.model.parameters() if each.grad is not None])
-        norm = norm.full_tensor() if is_shard(norm) else norm
+        norm = norm.full_tensor() if isinstance(norm, DTensor) else norm
         outcome = replace(_outcome(sums, norm, counts, self.world), limits=limits)
         if outcome.applied:
             if self.settings.max_grad_norm is not None:

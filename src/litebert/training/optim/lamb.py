@@ -8,8 +8,7 @@ import torch
 import torch.distributed as dist
 from jaxtyping import Float
 from torch import Tensor
-
-from litebert.training.distributed.sharding import is_shard
+from torch.distributed.tensor import DTensor
 
 
 class Lamb(torch.optim.Optimizer):
@@ -109,7 +108,7 @@ def _norms(shards: list[Tensor], parameters: list[Tensor]) -> Float[Tensor, " N"
     """Euclidean norms of full tensors, of which `shards` are the parts of this process."""
     norms = torch.stack(torch._foreach_norm(shards))
     first = parameters[0]
-    if not is_shard(first):
+    if not isinstance(first, DTensor):
         return norms
     squares = norms.square()
     dist.all_reduce(squares, group=first.device_mesh.get_group())
@@ -118,4 +117,4 @@ def _norms(shards: list[Tensor], parameters: list[Tensor]) -> Float[Tensor, " N"
 
 def _local(tensor: Tensor) -> Tensor:
     """The shard of `tensor` that this process holds, sharing its memory."""
-    return tensor.to_local() if is_shard(tensor) else tensor
+    return tensor.to_local() if isinstance(tensor, DTensor) else tensor
