@@ -94,6 +94,19 @@ def test_block_at_chosen_positions_runs_layer_by_layer(tiny_config, calls):
     torch.testing.assert_close(found, expected, **within())
 
 
+def test_rotation_in_another_default_dtype_is_that_of_32_bits(tiny_config, calls):
+    model = perturbed(ForPretraining(tiny_config.replace(**MODERN))).eval()
+    batch = random_batch(model.config, padded_mask([3, 9]))
+    expected = states(model.encoder, batch, causal=False)
+    torch.set_default_dtype(torch.float64)
+    try:
+        found = states(prepacked(model, "fp32").encoder, batch, causal=False)
+    finally:
+        torch.set_default_dtype(torch.float32)
+    assert calls
+    torch.testing.assert_close(found[-1], expected[-1], **within())
+
+
 def test_each_block_is_packed_once(tiny_config):
     model = prepacked(ForPretraining(tiny_config), "fp32")
     runner = model.encoder._run_block

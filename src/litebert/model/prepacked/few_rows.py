@@ -1,5 +1,7 @@
 """Blocks of few rows, such as those of a single text, in one call of the compiled kernels."""
 
+from typing import Final
+
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -15,7 +17,7 @@ from litebert.model.layers.layer_norm import LayerNorm
 from litebert.model.prepacked.prepacked_layers import PrepackedAttention, PrepackedFeedForward
 from litebert.model.prepacked.prepacked_linear import FEW_ROWS, PrepackedLinear
 
-FORMS: dict[Activation, Form] = {"gelu": "gelu", "gelu_new": "gelu_tanh"}
+FORMS: Final[dict[Activation, Form]] = {"gelu": "gelu", "gelu_new": "gelu_tanh"}
 
 
 class BlockRunner:

@@ -22,6 +22,7 @@ class PackedBlock:
     layers: tuple[Parameters, ...]
     """Query, key and value; output; norm of attention; gate, or two times None; up; down; norm of feed-forward."""
     addresses: Int[Tensor, "14"]
+    """Of these tensors, in this order: `Weights` of `sources/block.cpp`."""
     heads: int
     head_size: int
     inner: int
@@ -40,10 +41,14 @@ class PackedBlock:
         norm_first: bool,
         form: Form,
     ) -> "PackedBlock":
-        """The block with these layers, `heads` many of some size, and `inner` units."""
-        kept = tuple((weight, bias) for weight, bias in layers)
+        """The block with these layers; `heads` are their number and their size."""
+        kept = tuple((_contiguous(weight), _contiguous(bias)) for weight, bias in layers)
         addresses = [0 if each is None else each.data_ptr() for pair in kept for each in pair]
         return cls(kept, torch.tensor(addresses), *heads, inner, epsilon, norm_first, form)
+
+
+def _contiguous(values: Tensor | None) -> Tensor | None:
+    return None if values is None else values.contiguous()
 
 
 def native_block(
@@ -59,7 +64,7 @@ def native_block(
     rows, hidden = x.shape[1:]
     results = torch.empty_like(x, memory_format=torch.contiguous_format)
     scratch = x.new_empty(rows * (6 * hidden + 2 * block.inner + block.heads))
-    angles = None if rotation is None else rotation.contiguous()
+    angles = None if rotation is None else rotation.float().contiguous()
     sizes = len(lengths), block.heads, block.head_size, block.inner
     kind = block.norm_first, block.form == "gelu_tanh", causal, block.epsilon
     problem = x.contiguous(), block.addresses, angles, *starts_and_lengths(lengths)
