@@ -20,15 +20,16 @@ test: export PYTHONDONTWRITEBYTECODE =
 test: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal --quiet
 
-# oneDNN, MKL and ATen are restricted to AVX2, so that kernels of another processor are tested; where the processor has
-# no more than AVX2, `make test` did that. Two processes of two threads share two cores, so threads that wait must not
-# spin.
+# oneDNN, MKL and ATen are restricted to AVX2, so that kernels of another processor are tested, with two threads. A
+# processor without AVX512 has had its kernels tested with one thread by `make test`, so fewer tests run there. Two
+# processes of two threads share two cores, so threads that wait must not spin.
+NUMERIC := tests/model tests/parity tests/inference tests/training/optim tests/training/loop tests/commands/predict \
+	tests/commands/evaluate tests/commands/ensemble tests/interop tests/tasks
+WITH_THREADS := tests/model/kernels tests/model/prepacked tests/parity tests/inference tests/training/loop
 test-isa: $(VENV)/.installed-dev
-	@if grep --quiet --no-messages avx512 /proc/cpuinfo; then \
 	ONEDNN_MAX_CPU_ISA=AVX2 MKL_CBWR=AVX2 ATEN_CPU_CAPABILITY=avx2 OMP_NUM_THREADS=2 OMP_WAIT_POLICY=passive \
-	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal --quiet tests/model tests/parity tests/inference tests/training/optim \
-	tests/training/loop tests/commands/predict tests/commands/evaluate tests/commands/ensemble tests/interop tests/tasks; \
-	else echo "test-isa: nothing to do, this processor has no AVX512"; fi
+	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal --quiet \
+	$$(grep --quiet --no-messages avx512 /proc/cpuinfo && echo $(NUMERIC) || echo $(WITH_THREADS))
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
