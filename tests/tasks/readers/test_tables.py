@@ -127,7 +127,7 @@ def test_jsonl_table_allows_numbers_null_and_extra_fields(tmp_path):
         ("x.csv", b"a,b\n\x00\x01,2\n", r"binary or UTF-16"),
         ("x.csv", "a,b\n1,2\n".encode("utf-16"), r"binary or UTF-16"),
         ("x.csv", b"a,b\n1,2\ncaf\xe9,2\n", r"x\.csv:3: not UTF-8 \(byte 0xe9\)"),
-        ("x.txt", "a\n", r"unknown format '\.txt'; it has texts without columns: give a \.csv, \.tsv or \.jsonl file, also compressed"),
+        ("x.txt", "a\n", r"unknown format '\.txt'; it has texts without columns: give a \.csv"),
         ("x.XLSX", "a\n", r"unknown format '\.xlsx'; save it as \.csv, or read it with pandas .*\(train=frame\)"),
         ("x.jsonl", '{"a": 1}\n{"a": \n', r"x\.jsonl:2: not valid JSON"),
         ("x.jsonl", '{"a": 1}\n\n{"a": 2}\n', r"x\.jsonl:2: a blank line; remove it"),
