@@ -39,7 +39,7 @@ CASES = {  # presets; kinds of rows, their length and how many (at most, on a GP
 TURNS = {"cuda": 1, "cpu": 3}
 FIRST_BATCH = 16
 LOSS_TOLERANCE = 0.01
-"""Largest relative difference of the first losses, of bf16: a variant that computes something else is not timed."""
+"""Largest relative difference of the first losses, which bf16 needs; a variant that differs more is not timed."""
 OUT_OF_TIME = "not measured: out of time"
 
 

@@ -61,7 +61,7 @@ def unigram_tokenizer(
     scores = _scores(model, never)
     vocabulary = [[piece.piece, score] for piece, score in zip(model.pieces, scores, strict=True)]
     ids = {piece.piece: index for index, piece in enumerate(model.pieces)}
-    # A text after a special token, such as the full stop of "[MASK].", begins a word only where it has a space.
+    # After a special token a ▁ is put only where the text has a space: none before the full stop of "[MASK].".
     metaspace = {"type": "Metaspace", "replacement": SPACE, "prepend_scheme": "first", "split": True}
     return pipeline(
         ids,
@@ -116,7 +116,7 @@ def _normalizers(settings: TextSettings, charsmap: bytes) -> list[dict[str, Any]
 
 
 _STRIP = {"type": "Strip", "strip_left": False, "strip_right": True}
-"""A space on the left is the one that is put before a text otherwise, and tells whether a word follows a mask."""
+"""A space on the left is kept: it becomes the ▁ of the first word, also after a mask."""
 
 _FINAL_SIGMA = r"(?<=\p{L})Σ(?!\p{L})"
 """Python lower-cases in context, transformers character by character; this is the only letter with a difference."""
