@@ -8,7 +8,8 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+PIP_OPTIONS ?=
+PIP := $(BIN)/python -m pip install $(PIP_OPTIONS) --quiet --disable-pip-version-check --constraint constraints.txt
 
 .PHONY: quickstart test test-isa lint types check docs reference install clean
 

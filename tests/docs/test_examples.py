@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -58,6 +59,22 @@ def test_corpus_is_a_data_set_of_torch_and_of_datasets(tiny_tokenizer, tmp_path,
     assert "'sentence_order_label', 'token_type_ids'" in printed
 
 
+LITEBERT = """
+import sys
+from support.programs.forks import ForkedPopen
+sys.exit(ForkedPopen([sys.executable, "-m", "litebert", *sys.argv[1:]]).wait())
+"""
+
+
+def forked_commands(directory: Path) -> Path:
+    """A directory with the commands `litebert`, which is a fork, and `python`."""
+    directory.mkdir()
+    for name, words in (("litebert", "-c " + shlex.quote(LITEBERT)), ("python", "")):
+        (directory / name).write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} {words} "$@"\n')
+        (directory / name).chmod(0o700)
+    return directory
+
+
 def test_release_of_an_encoder_has_its_weights_tokenizer_and_card(tmp_path):
     """The script with which `night` is released, with a smaller recipe, and a second one without sharing."""
     pytest.importorskip("onnx")
@@ -71,8 +88,13 @@ def test_release_of_an_encoder_has_its_weights_tokenizer_and_card(tmp_path):
         write_yaml({**recipe, "model": {**recipe["model"], "num_hidden_groups": 2}})
     )
     text = write_documents(tmp_path / "text.txt", documents=400)
-    commands = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    environment = {**os.environ, "PATH": commands, "RECIPE": str(tmp_path / "small.yaml"), "VOCAB_SIZE": "60"}
+    commands = forked_commands(tmp_path / "commands")
+    environment = {
+        **os.environ,
+        "PATH": f"{commands}:{os.environ['PATH']}",
+        "RECIPE": str(tmp_path / "small.yaml"),
+        "VOCAB_SIZE": "60",
+    }
     environment["THEN"] = str(tmp_path / "unshared.yaml")
     out = tmp_path / "out"
     command = [EXAMPLES / "release_encoder.sh", out, "card.intended_uses=Two words.", "--", text]
