@@ -202,6 +202,12 @@ def test_predictions_are_those_of_the_predictor(tuned, opinions):
     assert list(from_rows.to_pandas().columns[:3]) == ["text", "label", "prediction"]
 
 
+def test_printed_predictions_are_their_number_and_the_first_ones():
+    assert repr(litebert.Predictions(tuple("abcd"), ({},) * 4)) == "Predictions(4: 'a', 'b', 'c', …)"
+    assert repr(litebert.Predictions(("a",), ({},))) == "Predictions(1: 'a')"
+    assert repr(litebert.Predictions((), ())) == "Predictions(0)"
+
+
 def test_functions_ask_for_the_device_that_is_named_and_a_predictor_has_its_own(tuned, opinions, monkeypatch):
     monkeypatch.setattr("torch.cuda.device_count", lambda: 0)
     for call in (litebert.predict, litebert.evaluate, litebert.embed):

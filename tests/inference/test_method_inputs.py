@@ -74,6 +74,12 @@ def test_one_text_in_the_place_of_a_list_is_refused(predictors, name, call):
         call(predictors[name])
 
 
+def test_path_in_the_place_of_texts_is_told_to_read_the_file(predictors, tmp_path):
+    (tmp_path / "texts.txt").write_text("the film\n")
+    with pytest.raises(ConfigError, match="found one text; read the texts of that file into a list"):
+        predictors["classifier"].classify(str(tmp_path / "texts.txt"))
+
+
 @pytest.mark.parametrize("name", [name for name in INPUTS if name != "embedder"])
 def test_predict_accepts_the_inputs_of_the_method_of_the_task(predictors, name):
     results = predictors[name].predict(INPUTS[name])

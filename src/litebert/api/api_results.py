@@ -14,6 +14,9 @@ from litebert.inference.predictor import Predictor
 from litebert.model.io.push import PushResult, push_to_hub
 from litebert.tasks.metrics.evaluation import Evaluation
 
+SHOWN = 3
+"""Predictions that `repr` shows."""
+
 
 @dataclass(frozen=True)
 class TrainedModel:
@@ -82,6 +85,12 @@ class Predictions(Sequence[Any]):
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.predictions)
+
+    def __repr__(self) -> str:
+        """The number of predictions and the first ones, however many there are."""
+        first = ", ".join(map(repr, self.predictions[:SHOWN]))
+        more = ", …" if len(self) > SHOWN else ""
+        return f"Predictions({len(self):,}: {first}{more})" if self.predictions else "Predictions(0)"
 
     def to_pandas(self) -> Any:
         """A data frame of the inputs with the columns that `litebert predict` writes."""

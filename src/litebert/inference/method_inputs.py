@@ -1,5 +1,6 @@
 """The inputs of the methods of a `Predictor`, validated and as examples of a task type. Importing it loads no torch."""
 
+import os
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
@@ -101,7 +102,9 @@ def validate_positive(name: str, value: int | None) -> None:
 def validate_texts(texts: Iterable[Any], *, name: str = "texts") -> list[Any]:
     """`texts`, of the argument `name`, as a list, which can be read more than once; ConfigError for a single text."""
     if isinstance(texts, str):
-        raise ConfigError(f"{name}: expected a list of texts, found one text; put it into a list")
+        # os.path takes any text: one with a newline, or as long as a book.
+        advice = "read the texts of that file into a list" if os.path.isfile(texts) else "put it into a list"  # noqa: PTH113
+        raise ConfigError(f"{name}: expected a list of texts, found one text; {advice}")
     return list(texts)
 
 
