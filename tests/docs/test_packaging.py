@@ -7,10 +7,12 @@ import tarfile
 import tomllib
 import zipfile
 from pathlib import Path
+from pkgutil import resolve_name
 
 import pytest
 
 import litebert
+from litebert.cli.main import main
 
 ROOT = Path(__file__).parents[2]
 
@@ -28,6 +30,11 @@ def test_every_extra_is_tried_by_the_tool_and_listed_on_the_page(monkeypatch):
     page = (ROOT / "docs" / "guides" / "installation.md").read_text(encoding="utf-8")
     assert set(USES) == set(extras)
     assert not [extra for extra in extras if f"| `{extra}` |" not in page]
+
+
+def test_installed_command_is_that_of_python_m_litebert():
+    scripts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["scripts"]
+    assert {name: resolve_name(function) for name, function in scripts.items()} == {"litebert": main}
 
 
 @pytest.fixture(scope="module")
