@@ -277,7 +277,7 @@ def free_space(path: Path) -> int:
 def readable_bytes(size: float) -> str:
     """A size for people, such as `12.3 MB`."""
     for unit in ("bytes", "kB", "MB"):
-        if abs(size) < 1000:
+        if abs(size) < 999.5:
             return f"{size:.3g} {unit}"
         size /= 1000
     return f"{size:,.1f} GB"

@@ -127,6 +127,11 @@ def validate_undecided(where: str, names: Iterable[str], *, decided: Mapping[str
                 raise ConfigError(f"{where}: {name} is decided by {by}; remove it")
 
 
+def device_for(precision: InferencePrecision, device: DeviceName = "auto") -> DeviceName:
+    """`device`, and for `auto` the processor where the precision is int8, which no other device computes."""
+    return "cpu" if precision == "int8" and device == "auto" else device
+
+
 def validate_device_computes(device: str, precision: InferencePrecision | None) -> None:
     """Raise ConfigError for int8 on a CUDA device."""
     if device.startswith("cuda") and precision == "int8":

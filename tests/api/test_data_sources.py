@@ -82,6 +82,11 @@ def test_data_source_takes_an_array_or_a_series_as_texts(make):
     assert DataSource.of(make(TEXTS), "data").rows == [{"text": text} for text in TEXTS]
 
 
+def test_two_rows_in_a_tuple_are_rows():
+    rows = ({"text": "good", "label": 1}, {"text": "bad", "label": 0})
+    assert DataSource.of(rows, "train").rows == DataSource.of(list(rows), "train").rows
+
+
 def test_dates_become_texts(tmp_path):
     rows = [{"text": "good", "when": datetime.date(2026, 11, 22)}]
     assert '"2026-11-22"' in DataSource.of(rows, "train").to_file(tmp_path).read_text()
@@ -96,6 +101,7 @@ def test_dates_become_texts(tmp_path):
         ((["one"], [1, 0]), "train: 1 texts and 2 labels"),
         ({"text": TEXTS, "label": [1]}, "train: columns of different lengths \\(2 of 'text', 1 of 'label'\\)"),
         ("a good film", "train: found the text 'a good film'; put it into a list"),
+        ("A film. We liked it", "train: found the text 'A film. We liked it'; put it into a list"),
     ],
 )
 def test_other_data_are_refused(data, message):

@@ -202,10 +202,21 @@ def test_predictions_are_those_of_the_predictor(tuned, opinions):
     assert list(from_rows.to_pandas().columns[:3]) == ["text", "label", "prediction"]
 
 
+def test_structured_initialization_beside_a_checkpoint_is_refused():
+    with pytest.raises(ConfigError, match="init: structured initialization is of new models"):
+        litebert.pretrain("tiny", corpus="corpus", init="structured", init_checkpoint="source")
+
+
 def test_printed_predictions_are_their_number_and_the_first_ones():
     assert repr(litebert.Predictions(tuple("abcd"), ({},) * 4)) == "Predictions(4: 'a', 'b', 'c', …)"
     assert repr(litebert.Predictions(("a",), ({},))) == "Predictions(1: 'a')"
     assert repr(litebert.Predictions((), ())) == "Predictions(0)"
+
+
+def test_results_are_shown_with_their_metrics(tuned, opinions):
+    evaluated, shown = litebert.evaluate(tuned.model, opinions), f"accuracy {tuned.metrics['accuracy']:.4g}"
+    assert repr(tuned) == f"TrainedModel({str(tuned.directory)!r}: {shown})"
+    assert repr(evaluated) == f"EvaluationResult({len(opinions)} examples: {shown})"
 
 
 def test_functions_ask_for_the_device_that_is_named_and_a_predictor_has_its_own(tuned, opinions, monkeypatch):
@@ -277,6 +288,8 @@ def test_embeddings_are_unit_vectors_of_the_given_dimensions(tuned):
 def test_predictor_refuses_a_single_text_as_a_list_of_texts(tuned):
     with pytest.raises(ConfigError, match="put it into a list"):
         litebert.embed(tuned.model, "the film")
+    with pytest.raises(ConfigError, match=r"texts\[1\]: expected a text, found 5"):
+        litebert.embed(tuned.model, ["the film", 5])
 
 
 def test_predictor_loads_what_it_is_given(tuned):

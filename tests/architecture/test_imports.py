@@ -107,8 +107,9 @@ def test_imports_follow_the_table():
 def test_libraries_are_imported_only_by_the_file_that_adapts_them():
     offenders = []
     for path, tree in FILES.items():
+        names = imported_modules(tree)
         for library, places in ONLY_IN.items():
-            used = any(name == library or name.startswith(library + ".") for name in imported_modules(tree))
+            used = any(name == library or name.startswith(library + ".") for name in names)
             if used and not path.as_posix().startswith(places):
                 offenders.append(f"{path} imports {library}")
     assert not offenders, "import these where ONLY_IN says:\n" + "\n".join(offenders)

@@ -12,12 +12,17 @@ GIB = 1024**3
 
 @pytest.fixture(scope="module")
 def diagnosis(tmp_path_factory):
-    return doctor(tmp_path_factory.mktemp("disk"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(module.EXTRAS, "absent", ("absent_package.part",))
+        patch.setitem(module.EXTRAS, "half", ("litebert", "litebert.absent"))
+        return doctor(tmp_path_factory.mktemp("disk"))
 
 
 def test_doctor_reports_versions_devices_and_sizes(diagnosis):
     assert set(diagnosis.versions) == set(CORE)
-    assert set(diagnosis.extras) == set(EXTRAS)
+    assert set(diagnosis.extras) == {*EXTRAS, "absent", "half"}
+    assert not diagnosis.extras["absent"]
+    assert not diagnosis.extras["half"]
     assert diagnosis.devices[-1] == "cpu"
     assert diagnosis.cores >= 1
     assert diagnosis.disk_free_bytes > 0

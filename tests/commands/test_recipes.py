@@ -209,3 +209,8 @@ def test_model_settings_override_the_preset():
     assert resolved_model({"preset": "tiny"}, vocab_size=77) == preset("tiny").replace(vocab_size=77).to_dict()
     assert resolved_model({"preset": "tiny", "hidden_size": 8}, vocab_size=77)["hidden_size"] == 8
     assert resolved_model({"hidden_size": 8}, vocab_size=77) == {"hidden_size": 8, "vocab_size": 77}
+
+
+def test_changes_of_a_loaded_recipe_are_not_those_of_the_next_one():
+    load_recipe("tiny", command="pretrain").settings["train"]["optimizer"] = "lamb"
+    assert load_recipe("tiny", command="pretrain").settings["train"]["optimizer"] == "muon"

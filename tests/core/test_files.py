@@ -204,7 +204,15 @@ def test_require_space_rejects_a_full_disk(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("size", "text"), [(12, "12 bytes"), (1500, "1.5 kB"), (23_400_000, "23.4 MB"), (3e12, "3,000.0 GB")]
+    ("size", "text"),
+    [
+        (12, "12 bytes"),
+        (999, "999 bytes"),
+        (1500, "1.5 kB"),
+        (999_600, "1 MB"),
+        (23_400_000, "23.4 MB"),
+        (3e12, "3,000.0 GB"),
+    ],
 )
 def test_readable_bytes(size, text):
     assert readable_bytes(size) == text

@@ -145,6 +145,10 @@ def test_a_tuple_of_one_text_is_that_text(predictors):
     [
         ("one text", "questions: expected a list of texts"),
         ([("text", ["a", "b"])], r"questions\[0\]: expected \(text, "),
+        ([CHOICES[1], ("text", None, "abc")], r"questions\[1\]: expected .* the options a list of texts; found"),
+        ([("text", None, ["a", 2])], r"questions\[0\]: expected \(text, "),
+        ([("text", 3, ["a", "b"])], r"questions\[0\]: expected \(text, "),
+        ([(None, None, ["a", "b"])], r"questions\[0\]: expected \(text, "),
     ],
 )
 def test_question_without_its_three_parts_is_an_error(predictors, questions, message):

@@ -64,6 +64,10 @@ class TrainedModel:
         """Upload the model to the Hugging Face hub; `litebert.push_to_hub` describes the arguments."""
         return push_to_hub(self.model, name, token=token, private=private, revision=revision)
 
+    def __repr__(self) -> str:
+        """The directory and the metrics."""
+        return f"TrainedModel({str(self.directory)!r}: {_shown(self.metrics)})"
+
     def __str__(self) -> str:
         return self.result.to_text()
 
@@ -122,8 +126,16 @@ class EvaluationResult:
         matrix, labels = self.evaluation.confusion_matrix, self.evaluation.labels
         return confusion_figure(matrix, labels) if matrix and labels else bars_figure(self.metrics)
 
+    def __repr__(self) -> str:
+        """The number of examples and the metrics; `print` shows all scores."""
+        return f"EvaluationResult({len(self.predictions):,} examples: {_shown(self.metrics)})"
+
     def __str__(self) -> str:
         return self.evaluation.to_report()
+
+
+def _shown(metrics: Mapping[str, float]) -> str:
+    return ", ".join(f"{name} {value:.4g}" for name, value in metrics.items())
 
 
 def data_frame(rows: Sequence[Mapping[str, Any]]) -> Any:

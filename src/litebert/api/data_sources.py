@@ -87,7 +87,13 @@ class DataSource:
 
 def is_file(data: Data) -> bool:
     """Whether the data are a path or the name of a data set."""
-    return isinstance(data, Path) or (isinstance(data, str) and (is_dataset_name(data) or Path(data).suffix != ""))
+    return isinstance(data, Path) or (isinstance(data, str) and (is_dataset_name(data) or _is_path(data)))
+
+
+def _is_path(text: str) -> bool:
+    """Whether the text ends like the name of a file, as no sentence does."""
+    ending = Path(text).suffix
+    return bool(ending) and not any(map(str.isspace, ending))
 
 
 def rows_of(data: Data, name: str) -> Iterable[Mapping[str, Any]]:
@@ -105,7 +111,7 @@ def rows_of(data: Data, name: str) -> Iterable[Mapping[str, Any]]:
         return [dict(zip(data, values, strict=True)) for values in zip(*data.values(), strict=True)]
     if hasattr(data, "to_list") or hasattr(data, "tolist"):  # a series of pandas or polars, an array of numpy
         data = data.to_list() if hasattr(data, "to_list") else data.tolist()
-    if isinstance(data, tuple) and len(data) == 2 and not any(isinstance(part, str) for part in data):
+    if isinstance(data, tuple) and len(data) == 2 and not any(isinstance(part, str | Mapping) for part in data):
         texts, labels = data
         if len(texts) != len(labels):
             raise DataError(f"{name}: {len(texts)} texts and {len(labels)} labels; give as many of both")

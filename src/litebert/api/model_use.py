@@ -15,7 +15,7 @@ from litebert.commands.evaluate.evaluate_labelled import labelled_data
 from litebert.errors import ConfigError
 from litebert.inference.embeddings.embedding_settings import EmbeddingSettings
 from litebert.inference.inference_model import usable_device
-from litebert.inference.method_inputs import validate_texts
+from litebert.inference.method_inputs import validate_single_texts
 from litebert.inference.pipeline import EvaluationSet, Pipeline, warn_truncated
 from litebert.inference.predictor import Predictor
 from litebert.model.io.hub import model_directory
@@ -111,7 +111,7 @@ def embed(
     if not isinstance(model, Predictor):
         precision = precision or "fp32"
     embedder = _predictor(model, precision=precision, device=device).embedder(EmbeddingSettings(**settings))
-    vectors, counts = embedder.vectors_and_counts(validate_texts(texts))
+    vectors, counts = embedder.vectors_and_counts(validate_single_texts(texts))
     embedder.warn("texts", counts, texts=len(vectors))
     return vectors
 

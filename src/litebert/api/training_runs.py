@@ -21,7 +21,7 @@ from litebert.commands.finetune.finetune_settings import (
     recipe_of_task,
 )
 from litebert.commands.pretrain.pretrain import pretrain as run_pretraining
-from litebert.commands.pretrain.pretrain_settings import PretrainRun, pretrain_config
+from litebert.commands.pretrain.pretrain_settings import PretrainRun, pretrain_config, validate_one_initialization
 from litebert.commands.recipes import load_recipe
 from litebert.corpus.build.build_corpus import CorpusReport
 from litebert.corpus.corpus_settings import CorpusSettings
@@ -110,6 +110,7 @@ def pretrain(
             `duration="10 minutes"`, `mlm_probability=0.15` or `model={"num_hidden_layers": 6}`.
     """
     given = placed(settings, PretrainRun, {"train": TrainSettings, "sampling": SamplingSettings})
+    validate_one_initialization(given)
     values = merged(load_recipe(recipe, command="pretrain").settings, given)
     run = pretrain_config(values, corpus=path_of(corpus), where=recipe)
     directory = path_of(out) if out else _run_directory("pretrain", [run.to_dict(), _content_of_corpora(run)])

@@ -84,7 +84,7 @@ def finetune(
         settings: settings of the recipe to change
         model: model directory, run directory (its encoder is used, the head is new), or a name on the hub
         out: run directory to create or resume
-        from_scratch: start from random weights; `model` is then a preset or the directory of a model
+        from_scratch: start from random weights; --model is then a preset or the directory of a model
         no_baseline: do not compare with the majority class and with a linear model of tf-idf features (scikit-learn)
         print_settings: print the resolved settings and stop
     """

@@ -53,7 +53,7 @@ def sweep(
         seeds: number of seeds, from 0: short for --grid seed=0..N-1
         retry_collapsed: how often a trial that collapsed or diverged is replaced by one with another seed
         jobs: trials at the same time, each in a process with its share of the threads and GPUs
-        from_scratch: start from random weights; `model` is then a preset or the directory of a model
+        from_scratch: start from random weights; --model is then a preset or the directory of a model
     """
     from litebert.commands.sweep.sweep_settings import load_sweep_config
     from litebert.machine import validate_processes

@@ -30,7 +30,11 @@ EXTRAS = {
     "search": ("usearch",),
     "plot": ("matplotlib",),
     "serve": ("fastapi", "uvicorn", "prometheus_client"),
-    "otel": ("opentelemetry",),
+    "otel": (
+        "opentelemetry.sdk",
+        "opentelemetry.exporter.otlp.proto.http",
+        "opentelemetry.instrumentation.fastapi",
+    ),
     "pandas": ("pandas",),
     "notebook": ("ipywidgets",),
     "export": ("onnx", "onnxruntime"),
@@ -114,7 +118,7 @@ def doctor(directory: Path = Path()) -> Diagnosis:
         platform=platform.platform(),
         processor=processor_name(),
         versions={name: package_version(name) for name in CORE},
-        extras={name: all(importlib.util.find_spec(module) for module in modules) for name, modules in EXTRAS.items()},
+        extras={name: all(map(_is_installed, modules)) for name, modules in EXTRAS.items()},
         cores=num_cores(),
         threads=torch.get_num_threads(),
         memory_bytes=total_memory(),
@@ -124,6 +128,13 @@ def doctor(directory: Path = Path()) -> Diagnosis:
         matmul=matmul,
         advice=_advice(matmul, free),
     )
+
+
+def _is_installed(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:  # the package that the module is in
+        return False
 
 
 def _processor_throughput() -> list[MatmulThroughput]:

@@ -3,7 +3,9 @@
 A recipe of the package is named without folder and suffix (`tiny`); a name that ends in .yaml is a file of the user.
 """
 
+from copy import deepcopy
 from dataclasses import dataclass
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -37,15 +39,22 @@ def recipe_names(command: str) -> list[str]:
 def load_recipe(name: str, *, command: str) -> Recipe:
     """A recipe of the package by its name, or a file of the user by its path."""
     if name.endswith((".yaml", ".yml")):
-        path = path_of(name)
-    elif name in recipe_names(command):
-        path = Path(str(_folder(command) / f"{name}.yaml"))
-    elif "=" in name:
+        return _read(path_of(name))
+    if name in recipe_names(command):
+        return deepcopy(_recipe_of_the_package(name, command))
+    if "=" in name:
         raise ConfigError(f"{name!r}: a setting, expected a recipe first; write RECIPE {name}")
-    else:
-        raise ConfigError(
-            f"{name!r}: no such recipe; {suggestion(name, recipe_names(command))} (or give the path of a .yaml file)"
-        )
+    raise ConfigError(
+        f"{name!r}: no such recipe; {suggestion(name, recipe_names(command))} (or give the path of a .yaml file)"
+    )
+
+
+@cache
+def _recipe_of_the_package(name: str, command: str) -> Recipe:
+    return _read(Path(str(_folder(command) / f"{name}.yaml")))
+
+
+def _read(path: Path) -> Recipe:
     values = read_yaml(path)
     about = {key: " ".join(str(values.pop(key)).split()) for key in ABOUT if key in values}
     return Recipe(path.stem, about, values)

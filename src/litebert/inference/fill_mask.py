@@ -2,15 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from functools import partial
+from typing import Final
 
-import numpy as np
 from torch import nn
 
-from litebert.inference.inference_model import inference_model
-from litebert.inference.pipeline import TOKENS_PER_BATCH
+from litebert.inference.pipeline import model_outputs
+from litebert.model.model_inputs import ModelInputs
 from litebert.settings import InferencePrecision
-from litebert.tasks.encoded import Feature, batches_by_length, pad
+from litebert.tasks.encoded import Encoded, Feature
 from litebert.tasks.masked_text import DEFAULT_TOP_K, filled_masks, masked_feature
 from litebert.tasks.results import FilledMasks
 from litebert.tokenization.tokenizer import Tokenizer
@@ -34,20 +34,13 @@ class FillMask:
     def results(self, texts: Sequence[str], *, top_k: int = DEFAULT_TOP_K) -> list[FilledMasks]:
         """The `top_k` best candidates for each `[MASK]` of each text; DataError for a text without one or too long."""
         features = [self.encode(text) for text in texts]
-        lengths = np.array([len(each.input_ids) for each in features], np.int64)
-        filled: list[Any] = [None] * len(features)
-        for batch in batches_by_length(lengths, tokens_per_batch=TOKENS_PER_BATCH):
-            for index, probabilities in zip(batch, self._probabilities([features[i] for i in batch]), strict=True):
-                filled[index] = filled_masks(probabilities, self.tokenizer, top_k=top_k)
-        return filled
+        encoded = Encoded(features, [None] * len(features), self.tokenizer.pad_id)
+        return model_outputs(self.model, encoded, partial(self._filled, top_k=top_k), precision=self.precision)
 
-    def _probabilities(self, features: Sequence[Feature]) -> list[np.ndarray]:
-        """Float32 [P, V] for the masks of each sequence of one batch."""
-        device = next(self.model.parameters()).device
-        inputs = pad(features, pad_id=self.tokenizer.pad_id).to_tensors().to(device)
+    def _filled(self, model: nn.Module, inputs: ModelInputs, *, top_k: int) -> list[FilledMasks]:
+        """The candidates for the masks of each sequence of one batch."""
         is_mask = inputs.input_ids == self.tokenizer.mask_id
-        with inference_model(self.model, self.precision) as model:
-            masked = is_mask.flatten().nonzero().flatten()
-            output = model(inputs.input_ids, inputs.attention_mask, inputs.token_type_ids, masked)
-        probabilities = output.mlm_logits.float().softmax(-1).cpu()
-        return [each.numpy() for each in probabilities.split(is_mask.sum(1).tolist())]
+        masked = is_mask.flatten().nonzero().flatten()
+        logits = model(inputs.input_ids, inputs.attention_mask, inputs.token_type_ids, masked).mlm_logits
+        probabilities = logits.float().softmax(-1).cpu().split(is_mask.sum(1).tolist())
+        return [filled_masks(each.numpy(), self.tokenizer, top_k=top_k) for each in probabilities]

@@ -44,12 +44,7 @@ def text_examples(texts: Iterable[Text]) -> list[Example]:
 def choice_examples(questions: Iterable[Options]) -> list[ChoiceExample]:
     """An example for each question; ConfigError unless all have equally many options."""
     questions = validate_texts(questions, name="questions")
-    for number, each in enumerate(questions):
-        if not isinstance(each, tuple | list) or len(each) != 3:
-            raise ConfigError(f"questions[{number}]: expected (text, question or None, options), found {each!r:.80}")
-    examples = [
-        ChoiceExample(text=text, question=question, options=tuple(options)) for text, question, options in questions
-    ]
+    examples = [_choice_example(number, each) for number, each in enumerate(questions)]
     if not all(each.options for each in examples):
         raise ConfigError("questions: one of them has no options; remove it")
     if len({len(each.options) for each in examples}) > 1:
@@ -57,17 +52,35 @@ def choice_examples(questions: Iterable[Options]) -> list[ChoiceExample]:
     return examples
 
 
+def _choice_example(number: int, given: Any) -> ChoiceExample:
+    if isinstance(given, tuple | list) and len(given) == 3:
+        text, question, options = given
+        are_listed = isinstance(options, Iterable) and not isinstance(options, str)
+        listed = tuple(options) if are_listed else ()
+        asked = () if question is None else (question,)
+        if are_listed and all(isinstance(part, str) for part in (text, *asked, *listed)):
+            return ChoiceExample(text=text, question=question, options=listed)
+    raise ConfigError(
+        f"questions[{number}]: expected (text, question or None, options), the options a list of texts; "
+        f"found {given!r:.80}"
+    )
+
+
 def word_examples(sentences: Iterable[Iterable[str]]) -> list[TokenExample]:
     """An example for each sentence, which is a list of words."""
-    sentences = list(sentences)
-    if any(isinstance(words, str) for words in sentences):
-        raise ConfigError("sentences: expected lists of words, found a text; split it into words")
-    examples = [TokenExample(words=tuple(words)) for words in sentences]
-    if not all(each.words for each in examples):
-        raise ConfigError("sentences: one of them has no words; remove it")
-    if not all(isinstance(word, str) for each in examples for word in each.words):
-        raise ConfigError("sentences: expected lists of words, found something else in a list")
-    return examples
+    return [_word_example(number, words) for number, words in enumerate(sentences)]
+
+
+def _word_example(number: int, given: Any) -> TokenExample:
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise ConfigError(f"sentences[{number}]: expected a list of words, found {given!r:.80}; split it into words")
+    words = tuple(given)
+    if not words:
+        raise ConfigError(f"sentences[{number}]: has no words; remove it")
+    for word in words:
+        if not isinstance(word, str):
+            raise ConfigError(f"sentences[{number}]: expected a list of words, found {word!r:.80} in it")
+    return TokenExample(words=words)
 
 
 def candidate_examples(pairs: Iterable[tuple[str, str]]) -> list[PronounExample]:
@@ -77,7 +90,7 @@ def candidate_examples(pairs: Iterable[tuple[str, str]]) -> list[PronounExample]
 
 def question_examples(questions: Iterable[tuple[str, str]]) -> list[Question]:
     """An example for each (question, context)."""
-    pairs = enumerate(validate_pairs(questions))
+    pairs = enumerate(validate_pairs(questions, name="questions", parts="(question, context)"))
     return [Question(id=str(index), text=text, context=context) for index, (text, context) in pairs]
 
 
@@ -117,10 +130,10 @@ def validate_single_texts(texts: Iterable[Any], *, name: str = "texts") -> list[
     return listed
 
 
-def validate_pairs(pairs: Iterable[Any]) -> list[tuple[str, str]]:
-    """`pairs` as a list; ConfigError unless each is two texts."""
-    listed = validate_texts(pairs)
+def validate_pairs(pairs: Iterable[Any], *, name: str = "pairs", parts: str = "two texts") -> list[tuple[str, str]]:
+    """`pairs`, of the argument `name`, as a list; ConfigError unless each is two texts, which `parts` names."""
+    listed = validate_texts(pairs, name=name)
     for number, pair in enumerate(listed):
         if not isinstance(pair, tuple | list) or len(pair) != 2 or not all(isinstance(part, str) for part in pair):
-            raise ConfigError(f"pairs[{number}]: expected two texts, found {pair!r:.80}")
+            raise ConfigError(f"{name}[{number}]: expected {parts}, found {pair!r:.80}")
     return listed

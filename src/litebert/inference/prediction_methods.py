@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 
 from litebert.errors import ConfigError
-from litebert.inference.method_inputs import EXAMPLES, Options, Text, validate_positive
+from litebert.inference.method_inputs import EXAMPLES, Options, Text
 from litebert.tasks.masked_text import DEFAULT_TOP_K
 from litebert.tasks.results import Candidate, Choice, Classification, FilledMasks, MultiLabelPrediction, TokenPrediction
 from litebert.tasks.types.extractive_qa.span_scores import Answer
@@ -58,7 +58,6 @@ class PredictionMethods(ABC):
         """For each `[MASK]` of `text` the `top_k` (at least 1) best candidates, best first."""
         if not isinstance(text, str):
             raise ConfigError(f"fill_mask: expected one text, found {text!r:.60}; fill_masks takes a list of texts")
-        validate_positive("top_k", top_k)
         (filled,) = self.fill_masks([text], top_k=top_k)
         return [list(candidates) for candidates in filled.masks]
 

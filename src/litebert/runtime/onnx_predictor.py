@@ -104,6 +104,7 @@ class Predictor(PredictionMethods):
         """The `top_k` best candidates for each `[MASK]` of each text; DataError for a text without one or too long."""
         if self.task != "fill_mask":
             raise self._wrong_method("fill_mask")
+        validate_positive("top_k", top_k)
         return [self._fill(text, top_k) for text in validate_single_texts(texts)]
 
     def embed(
@@ -152,10 +153,7 @@ class Predictor(PredictionMethods):
             )
         validate_order_head(self.metadata.pairing)
         listed = validate_pairs(pairs)
-        for number, pair in enumerate(listed, start=1):
-            if not all(map(self.tokenizer.encode, pair)):
-                raise DataError(f"pair {number}: a segment has no tokens; give two texts")
-        encoded = self._encoded(listed, max_length=self.metadata.max_length)
+        encoded = self._encoded_segments(listed)
         logits = self._outputs(encoded, ("sentence_pair_logits",), lambda outputs, batch: list(outputs[0]))
         return [float(softmax(each)[0]) for each in logits]
 
@@ -164,6 +162,15 @@ class Predictor(PredictionMethods):
         (logits,) = self.model.run(pad([feature], pad_id=self.tokenizer.pad_id)._asdict(), ("logits",))
         masks = feature.input_ids == self.tokenizer.mask_id
         return filled_masks(softmax(logits[0, masks]), self.tokenizer, top_k=top_k)
+
+    def _encoded_segments(self, pairs: Sequence[tuple[str, str]]) -> Encoded:
+        features = []
+        for number, pair in enumerate(pairs, start=1):
+            first, second = map(self.tokenizer.encode, pair)
+            if not first or not second:
+                raise DataError(f"pair {number}: a segment has no tokens; give two texts")
+            features.append(build_feature(first, second, self.tokenizer, max_length=self.metadata.max_length))
+        return Encoded(features, [None] * len(features), self.tokenizer.pad_id)
 
     def _encoded(self, pairs: Sequence[tuple[str, str | None]], *, max_length: int) -> Encoded:
         """`[CLS] first [SEP] (second [SEP])` of each pair."""

@@ -62,7 +62,7 @@ SERVED_TASKS: Final = {
     ),
     "multi_label": _scores(Scorer(method="classify_multi_label", raw_score=log_odds)),
     "regression": _scores(
-        Scorer(method="regress", raw_score=float, rerank_labels=(0, 1), model_type="reranker"),
+        Scorer(method="regress", raw_score=float, rerank_labels=(1,), model_type="reranker"),
     ),
     "multiple_choice": ServedTask(
         operation=Operation("multiple_choice"),

@@ -4,7 +4,7 @@ import csv
 import io
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -66,9 +66,7 @@ class TableFormat:
 
     def _joined(self, rows: Sequence[Sequence[str]]) -> str:
         if self._output.suffix == ".csv":
-            buffer = io.StringIO()
-            csv.writer(buffer, lineterminator="\n").writerows(rows)
-            return buffer.getvalue()
+            return csv_text(rows)
         for number, fields in enumerate(rows, start=self.state["lines"]):
             if any(map(_breaks_tsv, fields)):
                 raise OutputError(
@@ -176,6 +174,20 @@ def table_output(input_file: Path, output: Path, *, label: str | None) -> Output
     if output.suffix == ".jsonl":
         return RowFormat(input_file, output)
     return LineOutput(input_file, partial(with_label, column=label), end="\n")
+
+
+def csv_text(rows: Iterable[Sequence[Any]]) -> str:
+    """The lines of a CSV file.
+
+    Rows with a carriage return are quoted: Python's writer leaves it bare, and readers take it for the end of the line.
+    """
+    buffer = io.StringIO()
+    minimal = csv.writer(buffer, lineterminator="\n")
+    quoted = csv.writer(buffer, lineterminator="\n", quoting=csv.QUOTE_ALL)
+    for row in rows:
+        has_return = any("\r" in field for field in row if isinstance(field, str))
+        (quoted if has_return else minimal).writerow(row)
+    return buffer.getvalue()
 
 
 def validate_suffix(output: Path, suffixes: Sequence[str]) -> None:

@@ -18,7 +18,7 @@ from torch import nn
 
 from litebert.errors import ConfigError, StoppedBySignalError
 from litebert.randomness import torch_seed_for
-from litebert.training.callbacks.callback import Callback, RunState, StepRecord
+from litebert.training.callbacks.callback import Callback, RunState, StepRecord, has_state
 from litebert.training.callbacks.metric_logger import MetricLogger, require_trackers
 from litebert.training.callbacks.spike_detector import SpikeDetector
 from litebert.training.checkpointing.checkpoint import AsyncCheckpointer, Checkpoints, locked_directory
@@ -313,7 +313,7 @@ class Trainer:
 
 
 def _on_this_rank(callbacks: Sequence[Callback], rank: int) -> list[Callback]:
-    names = [callback.name for callback in callbacks if callback.state_dict()]
+    names = [callback.name for callback in callbacks if has_state(callback)]
     if len(set(names)) < len(names):
         raise ConfigError(f"callbacks: two of {', '.join(names)} have the same name; give each a `name` of its own")
     return [callback for callback in callbacks if callback.every_rank or rank == 0]

@@ -15,8 +15,10 @@ from litebert.commands.ensemble.members import Member, predict_members
 from litebert.commands.evaluate.evaluate_labelled import evaluate_benchmark, evaluate_labelled
 from litebert.errors import ConfigError
 from litebert.inference.pipeline import Pipeline
+from litebert.model import matmul_speed
 from litebert.model.config import ModelConfig
 from litebert.model.io.model_directory import save_model
+from litebert.model.matmul_speed import MatmulSpeed
 from litebert.model.models import ForSequenceClassification
 from litebert.tasks.labelled_data import Example
 from litebert.training.distributed.context import DistributedContext
@@ -115,6 +117,15 @@ def test_members_predict_on_the_device_that_is_asked_for(models, monkeypatch, de
     monkeypatch.setattr(DistributedContext, "current", lambda name: asked.append(name) or Namespace(device="cpu"))
     predict_members([member], [Example(text="a film")], labels=("bad", "good"), precision="fp32", device=device)
     assert asked == [device]
+
+
+def test_both_groups_predict_in_the_precision_that_was_measured_once(models, opinions, monkeypatch):
+    measured, load, loaded = iter([MatmulSpeed({"fp32": 1.0, "bf16": 9.0})]), Pipeline.load, []
+    monkeypatch.setattr(matmul_speed, "measure_matmul_speed", lambda *_, **__: next(measured))
+    monkeypatch.setattr(Pipeline, "load", lambda *a, **k: loaded.append(load(*a, **k)) or loaded[-1])
+    first, *others = models(3)
+    compared([first], others, data=opinions, precision="auto")
+    assert {each.precision for each in loaded} == {"bf16"}
 
 
 def test_compare_on_a_benchmark_reads_the_split_that_evaluate_reads(models, tmp_path):

@@ -86,7 +86,7 @@ def test_the_mean_of_one_paradigm_has_the_interval_of_that_paradigm(correct, pai
 @pytest.mark.parametrize("line", ["no json", "[]", "{}", '{"sentence_good": "a", "sentence_bad": ""}'])
 def test_minimal_pairs_refuse_a_line_without_a_pair_with_its_place(line, tmp_path):
     (tmp_path / "bad.jsonl").write_text(line + "\n")
-    with pytest.raises(DataError, match=r"bad\.jsonl, line 1: "):
+    with pytest.raises(DataError, match=r"bad\.jsonl:1: "):
         read_minimal_pairs(tmp_path)
 
 
@@ -120,7 +120,7 @@ def test_byte_order_mark_and_empty_lines_are_left_out(pairs):
 def test_a_sentence_that_is_too_long_is_named_by_its_file(pairs, small_config, tiny_tokenizer, tmp_path):
     model = save_model(ForPretraining(small_config), tmp_path / "model", extra_files=tiny_tokenizer.files())
     write_pairs(pairs, "zlong", [("the film", "film"), ("the film", "the film " * 600)], "length")
-    with pytest.raises(DataError, match=r"zlong\.jsonl, line 2: sentence_bad: \d+ tokens; the model reads 1 to"):
+    with pytest.raises(DataError, match=r"zlong\.jsonl:2: sentence_bad: \d+ tokens; the model reads 1 to"):
         evaluate_minimal_pairs(model, pairs)
 
 

@@ -4,7 +4,7 @@ import zipfile
 
 import pytest
 
-from litebert.commands.glue_submission.glue_submission import SUBMISSION_FILES
+from litebert.commands.glue_submission.glue_submission import SUBMISSION_FILES, models_by_task
 from litebert.errors import ConfigError, DataError
 from litebert.model.io.model_directory import save_model
 from litebert.model.models import ForMultipleChoice, ForSequenceClassification
@@ -76,6 +76,15 @@ def test_glue_submission_of_several_models_equals_their_ensemble(models, tmp_pat
     for name, file, part in (("cola", "CoLA.tsv", "test"), ("mnli", "MNLI-mm.tsv", "test-mismatched")):
         run_ensemble(models[name], data, split=BenchmarkSplit(task=name, split=part), out=tmp_path / file)
         assert packed(tmp_path / "glue.zip")[file] == (tmp_path / file).read_text()
+
+
+def test_a_pattern_with_brackets_stands_for_the_models_that_it_matches(tmp_path):
+    for seed in (0, 1, 7):
+        (tmp_path / f"seed{seed}").mkdir()
+    found = models_by_task([f"cola={tmp_path}/seed[0-4]"])
+    assert found == {"cola": [f"{tmp_path}/seed0", f"{tmp_path}/seed1"]}
+    with pytest.raises(ConfigError, match="matches no directory"):
+        models_by_task([f"cola={tmp_path}/seed[23]"])
 
 
 def test_glue_submission_packs_existing_files(models, tmp_path):

@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -101,14 +102,15 @@ TRIALS = [
 ]
 
 
+def job(arm_run, corpus_directory, directory, name, *words, tokens=4000):
+    places = {"ladder": directory / "ladder", "corpus": corpus_directory, "suite": None}
+    overrides = (*TINY, "model.num_hidden_layers=4", *words)
+    return arm_run.Job(recipe="modern-tiny", arm=name, overrides=overrides, tokens=tokens, seed=0, **places)
+
+
 @pytest.fixture
 def job_of(arm_run, corpus_directory, tmp_path):
-    def job_of(name, *words, tokens=4000):
-        places = {"ladder": tmp_path / "ladder", "corpus": corpus_directory, "suite": None}
-        overrides = (*TINY, "model.num_hidden_layers=4", *words)
-        return arm_run.Job(recipe="modern-tiny", arm=name, overrides=overrides, tokens=tokens, seed=0, **places)
-
-    return job_of
+    return partial(job, arm_run, corpus_directory, tmp_path)
 
 
 @pytest.fixture
@@ -126,14 +128,27 @@ def trials(ladder):
     return trials
 
 
+PARTLY_CAUSAL = ("train.precision=bf16", "sampling.causal_fraction=0.25")
+
+
+@pytest.fixture(scope="module")
+def reference(corpus_directory, tmp_path_factory):
+    """The loss of a run without a trial, and the text of its scores before training."""
+    directory = tmp_path_factory.mktemp("reference")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(BENCHMARKS)
+        from arms import arm_run
+
+        run = arm_run.run_job(job(arm_run, corpus_directory, directory, "reference", *PARTLY_CAUSAL))
+    return run.mlm_loss, (directory / "ladder/reference-4000-seed0/initial_scores.json").read_text()
+
+
 @pytest.mark.parametrize("name", [*TRIALS, "short_sequences_first", "small_batches_first"])
-def test_trials_change_training_and_not_the_evaluation_before_it(name, run_arm, tmp_path):
-    settings = ["train.precision=bf16", "sampling.causal_fraction=0.25"]
-    trial, reference = run_arm(name, *settings, f"trial={name}"), run_arm("reference", *settings)
-    assert trial.mlm_loss != reference.mlm_loss
-    scores = [(tmp_path / "ladder" / f"{arm}-4000-seed0" / "initial_scores.json") for arm in (name, "reference")]
+def test_trials_change_training_and_not_the_evaluation_before_it(name, reference, run_arm, tmp_path):
+    loss, scores = reference
+    assert run_arm(name, *PARTLY_CAUSAL, f"trial={name}").mlm_loss != loss
     if name != "short_sequences_first":  # evaluated with its own lengths
-        assert scores[0].read_text() == scores[1].read_text()
+        assert (tmp_path / "ladder" / f"{name}-4000-seed0" / "initial_scores.json").read_text() == scores
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,7 @@ NAMES = {
     "documents": "text/first.txt books/first.txt books.txt wiki-train-001.txt",
     "other_documents": "wiki-dev-000.txt",
     "compressed_documents": "wiki-0.txt.gz",
-    "dump": "dewiki.xml.bz2 dewiki-pages-articles-multistream.xml.bz2",
+    "dump": "simplewiki.xml.bz2 dewiki.xml.bz2 dewiki-pages-articles-multistream.xml.bz2",
     "book": "bookcorpus/a.txt gutenberg/a.txt classic-books-markdown/a/a.md",
     "minimal_pairs": "blimp/data/agreement.jsonl",
     "lines": "texts.txt stories.txt texts/a.txt",
@@ -64,6 +64,7 @@ NAMES = {
     "DATA/SQuAD/dev-v2.0.json",
     "cola_rows": "few.tsv held.tsv mine.tsv",
     "cola_tests": "new.tsv",
+    "sentences": "sst2-2000.tsv SST-2/dev.tsv",
     "glue": "GLUE glue",
     "race": "DATA/RACE RACE",
     "imdb": "stanfordnlp/imdb",
@@ -227,6 +228,9 @@ class StandIns:
 
     def make_cola_tests(self, path: Path) -> None:
         shutil.copy(self.made("glue") / "CoLA" / "test.tsv", path)
+
+    def make_sentences(self, path: Path) -> None:
+        shutil.copy(self.made("glue") / "SST-2" / "dev.tsv", path)
 
     def make_glue(self, path: Path) -> None:
         write_glue(path)

@@ -73,12 +73,15 @@ def _with_small_grid(run: Any) -> Any:
 def short_words(words: list[str]) -> list[str]:
     """The same command with a small vocabulary and one process, and with validation text from few documents.
 
-    One seed, where each task is fine-tuned from several models.
+    Two tasks and one seed, where each task is fine-tuned from several models.
     """
     if "--processes" in words:
         words = words.copy()
         # It would replace this process by torchrun; tests/cli/arguments/test_processes.py starts it.
         del words[(start := words.index("--processes")) : start + 2]
+    if words[0] == "finetune-tasks" and "--random-weights" in words:
+        end = next(place for place, word in enumerate(words) if word.startswith("--"))
+        words = words[:3] + words[max(end, 3) :]
     words = [REFUSED.sub("=false", word) for word in words]
     options = OPTIONS | ({"--seeds": "1"} if "--random-weights" in words else {})
     words = [options.get(before, word) for before, word in zip(["", *words], words, strict=False)]

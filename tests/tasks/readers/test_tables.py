@@ -12,9 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from litebert.errors import DataError, MissingExtraError
+from litebert.tasks.output_formats import csv_text
 from litebert.tasks.readers.tables import iter_tables, open_tsv, read_table
 
 FIELDS = st.text(st.characters(codec="utf-8", exclude_characters="\0\r"), max_size=8)
+FIELDS_WITH_RETURNS = st.lists(st.sampled_from('\rab,"\n'), max_size=8).map("".join)
 
 
 def write(directory, name, content):
@@ -28,6 +30,12 @@ def test_csv_table_equals_what_a_csv_writer_wrote(tmp_path_factory, rows):
     buffer = io.StringIO()
     csv.writer(buffer).writerows([("a", "b"), *rows])
     table = read_table(write(tmp_path_factory.mktemp("csv"), "x.csv", buffer.getvalue()))
+    assert [(row.values["a"], row.values["b"]) for row in table.rows] == rows
+
+
+@given(st.lists(st.tuples(FIELDS_WITH_RETURNS, FIELDS_WITH_RETURNS), min_size=1, max_size=5))
+def test_csv_text_is_read_back(tmp_path_factory, rows):
+    table = read_table(write(tmp_path_factory.mktemp("csv"), "x.csv", csv_text([("a", "b"), *rows])))
     assert [(row.values["a"], row.values["b"]) for row in table.rows] == rows
 
 

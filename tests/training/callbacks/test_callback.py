@@ -102,6 +102,37 @@ def test_stateful_callbacks_of_one_name_are_refused(tmp_path):
         train(tmp_path, callbacks=[CountSteps(), CountSteps()])
 
 
+class Steps(Callback):
+    """A callback whose state is empty until the first step."""
+
+    def __init__(self):
+        self.seen = {}
+
+    def on_step(self, run, record):
+        self.seen[str(record.step)] = record.batch
+
+    def state_dict(self):
+        return dict(self.seen)
+
+    def load_state_dict(self, state):
+        self.seen = dict(state)
+
+
+def test_callbacks_of_one_name_whose_state_is_empty_at_first_are_refused(tmp_path):
+    with pytest.raises(ConfigError, match="have the same name"):
+        train(tmp_path, callbacks=[Steps(), Steps()])
+
+
+def test_empty_state_is_saved_and_restored(tmp_path):
+    steps = Steps()
+    steps.on_step = lambda *_: None
+    train(tmp_path, checkpoint_every="2 steps", duration="2 steps", callbacks=[steps])
+    later = Steps()
+    later.seen = {"0": 0}
+    train(tmp_path, checkpoint_every="2 steps", duration="2 steps", callbacks=[later])
+    assert later.seen == {}
+
+
 def test_metric_logger_removes_lines_after_the_checkpoint_on_a_rollback(tmp_path):
     train(
         tmp_path,

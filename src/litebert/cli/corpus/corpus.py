@@ -36,7 +36,7 @@ def build(
 
     Args:
         files: text files, globs or directories (.txt, .jsonl, each also .gz or .zst; .parquet), or data sets of the
-            Hugging Face hub as hf:OWNER/NAME[/CONFIG][:SPLIT]
+            Hugging Face hub as hf:OWNER/NAME[/CONFIG][:SPLIT]; may be left out beside --validation
         tokenizer: tokenizer directory, model directory or .model file
         out: the corpus directory to write
         validation: further files, whose documents are all in the validation split

@@ -7,7 +7,13 @@ from statistics import fmean
 
 from litebert.commands.compare.compare_settings import CompareRun
 from litebert.commands.ensemble.examples import Examples, examples_of_benchmark, examples_of_file, source_of
-from litebert.commands.ensemble.members import Member, members_at, predict_members, validate_label_order
+from litebert.commands.ensemble.members import (
+    Member,
+    common_precision,
+    members_at,
+    predict_members,
+    validate_label_order,
+)
 from litebert.commands.result import Result
 from litebert.errors import ConfigError
 from litebert.settings import DeviceName, InferencePrecision
@@ -84,7 +90,7 @@ def differences_from(
     device: DeviceName = "auto",
 ) -> Iterator[tuple[str, CompareResult]]:
     """The same for several groups of other models, by name, one after the other; each model predicts once."""
-    options = {"labels": data.labels or (), "precision": precision, "device": device}
+    options = {"labels": data.labels or (), "precision": common_precision(models, precision, device), "device": device}
 
     def scored(members: Sequence[Member]) -> list[Scored]:
         return [each.score(task, data) for each in predict_members(members, data.examples, **options)]

@@ -56,9 +56,9 @@ class SearchRun(Settings):
     query: tuple[str, ...] = ()
     """Texts to find the nearest rows of."""
     queries: Path | None = None
-    """A file of queries, in a format of `input`."""
+    """A file of queries, in a format of INPUT."""
     vectors: Path | None = None
-    """The .npy file that `litebert embed` has made of `input` (default: the texts are embedded now)."""
+    """The .npy file that `litebert embed` has made of INPUT (default: the texts are embedded now)."""
     index: Path | None = None
     """Search approximately in this file, which is built if it does not exist (default: search exactly)."""
     output: Path | None = None

@@ -31,11 +31,11 @@ from litebert.commands.predict.predict_stream import (
 from litebert.commands.result import Result
 from litebert.errors import ConfigError
 from litebert.files import write_text
-from litebert.settings import InferencePrecision
+from litebert.settings import InferencePrecision, device_for
 from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
 from litebert.tasks.benchmarks.benchmarks import benchmark_task
 from litebert.tasks.encoded import warn_empty
-from litebert.tasks.labelled_data import Task
+from litebert.tasks.labelled_data import LabelledData, Task
 from litebert.tasks.metrics.bootstrap_difference import BootstrapDifference, bootstrap_differences
 from litebert.tasks.metrics.evaluation import Evaluation
 from litebert.tasks.readers.columns import resolve_columns
@@ -154,22 +154,14 @@ def _in_memory(run: EnsembleRun, members: Sequence[Member], given: Examples) -> 
     labels = given.data.labels or ()
     predicted = predict_members(members, given.data.examples, labels=labels, precision=run.precision)
     score, chosen = None, list(range(len(members)))
-    whole = averaged(predicted)
+    if given.task is not None and run.select == "forward":
+        chosen = _forward_selected(predicted, given.task, given.data)
+    whole = averaged([predicted[index] for index in chosen])
     if given.task is not None:
-        task, data = given.task, given.data
-        if run.select == "forward":
-            metric = task.metric_for_best_model
-            chosen = forward_selection(
-                len(predicted),
-                lambda some: (
-                    averaged([predicted[index] for index in some]).score(task, data).evaluation.metrics[metric]
-                ),
-            )
-        whole = averaged([predicted[index] for index in chosen])
-        scored = whole.score(task, data)
+        scored = whole.score(given.task, given.data)
         whole = whole.with_metrics(scored.evaluation.metrics)
-        singles = [averaged([each]).score(task, data) for each in predicted]
-        score = _ensemble_score(task, [member.path for member in members], scored, singles, chosen)
+        singles = [averaged([each]).score(given.task, given.data) for each in predicted]
+        score = _ensemble_score(given.task, [member.path for member in members], scored, singles, chosen)
     if run.out is not None:
         _write(run.out, given, whole)
     return EnsembleResult(
@@ -179,6 +171,16 @@ def _in_memory(run: EnsembleRun, members: Sequence[Member], given: Examples) -> 
         score=score,
         output=run.out,
     )
+
+
+def _forward_selected(predicted: Sequence[Predicted], task: Task, data: LabelledData) -> list[int]:
+    """The members that forward selection chooses by the metric of the task."""
+
+    def score(some: Sequence[int]) -> float:
+        ensemble = averaged([predicted[index] for index in some])
+        return ensemble.score(task, data).evaluation.metrics[task.metric_for_best_model]
+
+    return forward_selection(len(predicted), score)
 
 
 def _streamed(run: EnsembleRun, members: Sequence[Member], source: InputFile) -> EnsembleResult:
@@ -225,7 +227,7 @@ def _precisions(run: EnsembleRun, members: Sequence[Member], source: InputFile) 
 
 def _settings(run: EnsembleRun, precisions: Sequence[InferencePrecision]) -> dict[str, Any]:
     """What the predictions depend on besides members and examples."""
-    device = DistributedContext.current().device.type
+    device = DistributedContext.current(device_for(run.precision)).device.type
     return {**run.model_dump(exclude={"members"}), "precision": list(precisions), "device": device}
 
 

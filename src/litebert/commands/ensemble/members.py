@@ -14,7 +14,7 @@ from litebert.errors import ConfigError
 from litebert.inference.pipeline import Pipeline, average_predictions, with_labels
 from litebert.model.io.hub import model_directory
 from litebert.model.io.model_spec import CONFIG, ModelSpec, read_model_spec
-from litebert.settings import DeviceName, InferencePrecision
+from litebert.settings import DeviceName, InferencePrecision, device_for
 from litebert.tasks.encoded import Encoded, warn_empty
 from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.labelled_data import LabelledData, Task
@@ -49,7 +49,7 @@ class Member:
 
     def load(self, *, precision: InferencePrecision, device: DeviceName = "auto") -> Pipeline:
         """The member, ready to predict in float64."""
-        found = DistributedContext.current(device).device
+        found = DistributedContext.current(device_for(precision, device)).device
         return Pipeline.load(self.directory, device=found, precision=precision, dtype=np.float64)
 
     def describe(self) -> str:
@@ -141,6 +141,13 @@ class SharedEncoding:
         return self._encoded
 
 
+def common_precision(
+    members: Sequence[Member], precision: InferencePrecision, device: DeviceName = "auto"
+) -> InferencePrecision:
+    """`precision`, or for `auto` the fastest one for the first member: measurements differ, and scores are compared."""
+    return precision if precision != "auto" else members[0].load(precision=precision, device=device).precision
+
+
 def predict_members(
     members: Sequence[Member],
     examples: Sequence[Any],
@@ -153,7 +160,7 @@ def predict_members(
 
     Neighbours that read the examples alike, as runs with several seeds do, share the encoded ones.
     """
-    encoding = SharedEncoding(examples)
+    encoding, precision = SharedEncoding(examples), common_precision(members, precision, device)
 
     def predict(member: Member) -> Predicted:  # a function, at whose end the model is freed
         logger.info("%s: %d examples", member.path, len(examples))

@@ -25,7 +25,6 @@ from litebert.commands.many_files.file_workers import (
     write_files,
 )
 from litebert.files import write_json
-from litebert.inference.inference_model import resolve_precision
 from litebert.inference.pipeline import Pipeline
 from litebert.model.io.hub import model_directory
 from litebert.tasks.metrics.evaluation import Evaluation
@@ -65,14 +64,15 @@ def _beside_fp32(run: EvaluateRun, score: Callable[..., Any]) -> tuple[dict[str,
 
     With `auto` they are by precision too if fp32 is the fastest: programs that read them must not depend on a timing.
     """
-    pipeline = load_pipeline(Path(run.model))
+    pipeline = load_pipeline(Path(run.model), run.precision)
     if run.precision == "fp32":
         result = score(pipeline=pipeline, report=run.report)
         return result.to_dict(), result.to_report()
-    precision = resolve_precision(run.precision, pipeline.model)
-    results = {"fp32": score(pipeline=pipeline, report=run.report if precision == "fp32" else None)}
+    precision = pipeline.precision
+    in_fp32 = replace(pipeline, precision="fp32")
+    results = {"fp32": score(pipeline=in_fp32, report=run.report if precision == "fp32" else None)}
     if precision != "fp32":
-        results[precision] = score(pipeline=replace(pipeline, precision=precision), report=run.report)
+        results[precision] = score(pipeline=pipeline, report=run.report)
     values = {precision: result.to_dict() for precision, result in results.items()}
     return values, "\n".join(f"{precision}: {result.to_report()}" for precision, result in results.items())
 

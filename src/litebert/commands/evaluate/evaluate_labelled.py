@@ -15,7 +15,7 @@ from litebert.files import write_text
 from litebert.hub_datasets import is_dataset_name
 from litebert.inference.pipeline import EvaluationSet, Pipeline
 from litebert.model.io.hub import model_directory
-from litebert.settings import InferencePrecision
+from litebert.settings import InferencePrecision, device_for
 from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit, available_splits, read_benchmark
 from litebert.tasks.benchmarks.benchmarks import Decision, Split, benchmark_task
 from litebert.tasks.benchmarks.candidate_ranking import predict_ranked
@@ -137,7 +137,7 @@ def validate_examples_exist(
 
 def load_pipeline(model: Path, precision: InferencePrecision = "fp32") -> Pipeline:
     """The fine-tuned model of a model or run directory."""
-    device = DistributedContext.current().device
+    device = DistributedContext.current(device_for(precision)).device
     return Pipeline.load(model_directory(model), device=device, precision=precision)
 
 

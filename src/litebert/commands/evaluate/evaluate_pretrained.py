@@ -17,6 +17,7 @@ from litebert.inference.inference_model import inference_model, resolve_precisio
 from litebert.inference.sentence_likelihood import validate_causal_steps
 from litebert.model.io.model_directory import load_model
 from litebert.model.io.model_spec import ModelSpec, read_model_spec
+from litebert.settings import device_for
 from litebert.training.distributed.context import DistributedContext
 
 logger = logging.getLogger(__name__)
@@ -57,7 +58,7 @@ def evaluate_pretraining(run: EvaluateRun, model: Path, corpus: Path) -> Validat
         )
     open_matching_corpus(corpus, "validation", model=model)
     sampling, objectives = _examples(run, model, spec)
-    world = DistributedContext.current()
+    world = DistributedContext.current(device_for(run.precision))
     validation = ValidationSet(corpus, sampling, run.max_eval_examples, "fp32", world, objectives)
     fresh = () if _has_pair_head(spec) else ("encoder.pooler", "sentence_pair")  # drawn at random and not scored
     loaded = load_model(model, as_model="ForPretraining", fresh=fresh).to(world.device)

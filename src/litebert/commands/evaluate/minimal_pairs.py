@@ -15,7 +15,7 @@ from litebert.inference.sentence_likelihood import SentenceLengthError, log_like
 from litebert.inference.word_masking import Masking, Scoring
 from litebert.model.io.model_directory import load_model
 from litebert.model.models import ForMaskedLM, ForPretraining
-from litebert.settings import InferencePrecision
+from litebert.settings import InferencePrecision, device_for
 from litebert.tasks.metrics.metrics import wilson_interval, wilson_interval_of_mean
 from litebert.tasks.metrics.text_table import aligned
 from litebert.tasks.readers.text_files import read_text
@@ -130,7 +130,7 @@ def evaluate_minimal_pairs(
         raise ConfigError(f"{model}: a {type(loaded).__name__} has no masked-LM head; give a model from `pretrain`")
     pairs = read_minimal_pairs(directory, most=FAST_PAIRS if fast else None)
     sentences = [sentence for pair in pairs for sentence in (pair.good, pair.bad)]
-    loaded = loaded.to(DistributedContext.current().device)
+    loaded = loaded.to(DistributedContext.current(device_for(precision)).device)
     precision = resolve_precision(precision, loaded)
     used = None if scoring == "causal" else masking
     try:
@@ -188,11 +188,11 @@ def _pair(file: Path, line: int, content: str) -> MinimalPair:
         term = values.get("linguistics_term", file.stem)
     except (ValueError, TypeError, KeyError, AttributeError):
         raise DataError(
-            f"{file}, line {line}: no minimal pair; expected an object with sentence_good and sentence_bad"
+            f"{file}:{line}: no minimal pair; expected an object with sentence_good and sentence_bad"
         ) from None
     if not all(isinstance(text, str) and text.strip() for text in (good, bad, term)):
-        raise DataError(f"{file}, line {line}: an empty sentence; expected two sentences")
-    return MinimalPair(good, bad, file.stem, term, f"{file}, line {line}")
+        raise DataError(f"{file}:{line}: an empty sentence; fill it in or remove the line")
+    return MinimalPair(good, bad, file.stem, term, f"{file}:{line}")
 
 
 def _preferences(scores: np.ndarray) -> np.ndarray:

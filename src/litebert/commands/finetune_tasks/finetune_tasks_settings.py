@@ -28,7 +28,7 @@ class FinetuneTasksRun(Settings):
     """One or several models, fine-tuned on several benchmarks, optionally after an intermediate task."""
 
     tasks: tuple[str, ...] = Field(min_length=1)
-    """Benchmarks, such as rte sts-b mrpc; `all`: those with files in `task_dir`, but the intermediate one."""
+    """Benchmarks, such as rte sts-b mrpc; `all`: those with files in --task-dir, but the intermediate one."""
     model: str
     """Model directory, run directory or name on the hub."""
     task_dir: Path
@@ -42,7 +42,7 @@ class FinetuneTasksRun(Settings):
     baselines: bool = False
     """Also score a linear model of tf-idf features (scikit-learn), where the task has texts."""
     random_weights: bool = False
-    """Also train the architecture of `model` from random weights."""
+    """Also train the architecture of --model from random weights."""
     compare: tuple[str, ...] = ()
     """NAME=MODEL …: also train these models, such as initialization=START."""
     intermediate: str | None = None
@@ -53,7 +53,7 @@ class FinetuneTasksRun(Settings):
     settings: tuple[str, ...] = ()
     """SETTING=VALUE …: settings of the recipes to change, in the runs on the tasks."""
     model_settings: tuple[str, ...] = ()
-    """SETTING=VALUE …: the same in the runs of `model` alone, not of the models that it is compared with, such as
+    """SETTING=VALUE …: the same in the runs of --model alone, not of the models that it is compared with, such as
     fit_duplicate_token_heads=if_pairs."""
     intermediate_settings: tuple[str, ...] = ()
     """SETTING=VALUE …: the same for the run on the intermediate task."""
@@ -84,7 +84,7 @@ class FinetuneTasksRun(Settings):
         return self
 
     def with_all_tasks(self) -> Self:
-        """These settings with tasks in place of `all`: those with files in `task_dir`, but the intermediate one."""
+        """These settings with tasks in place of `all`: those with files in --task-dir, but the intermediate one."""
         tasks = with_all_tasks(self.tasks, (self.task_dir,), recipes=self.recipes, argument="--task-dir")
         others = tuple(task for task in tasks if task != self.intermediate)
         if not others:

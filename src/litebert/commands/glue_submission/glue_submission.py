@@ -8,6 +8,7 @@ from typing import Final
 
 from litebert.commands.ensemble.members import averaged, members_at, predict_members
 from litebert.commands.glue_submission.glue_submission_settings import GlueSubmissionRun
+from litebert.commands.many_files.file_workers import is_pattern
 from litebert.commands.predict.benchmark_predictions import submission_text, validate_benchmark_model
 from litebert.commands.result import Result
 from litebert.errors import ConfigError, DataError
@@ -86,8 +87,8 @@ def models_by_task(values: Sequence[str]) -> dict[str, list[str]]:
         task, _, path = value.partition("=")
         pattern = Path(path)
         root = Path(pattern.anchor)
-        is_pattern = any(sign in path for sign in "*?")
-        found = [str(each) for each in sorted(root.glob(str(pattern.relative_to(root))))] if is_pattern else [path]
+        matching = sorted(root.glob(str(pattern.relative_to(root)))) if is_pattern(pattern) else [path]
+        found = [str(each) for each in matching]
         if not found:
             raise ConfigError(f"glue-submission: {value!r} matches no directory; give those of the models")
         models.setdefault(task, []).extend(found)

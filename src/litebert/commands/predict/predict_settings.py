@@ -28,10 +28,10 @@ class PredictRun(Settings):
     """Model or run directory, or a name on the hub; its task decides what is predicted."""
     input: Path
     """A .txt file with one text a line; a .csv, .tsv, .jsonl or .parquet file; a .json file of SQuAD; .conll columns
-    or .conllu; a quoted pattern of such files; with `task` the directory of the benchmark."""
+    or .conllu; a quoted pattern of such files; with --task the directory of the benchmark."""
     output: Path
     """A .jsonl, .csv or .tsv file, whose suffix is the format; also .conll for .conll and .conllu for .conllu; a
-    directory for SQuAD and for a pattern of files; with `task` in the format of its leaderboard."""
+    directory for SQuAD and for a pattern of files; with --task in the format of its leaderboard."""
     text: str | None = None
     """Column of the text or of the words (default: as in training, or `text`)."""
     text_pair: str | None = None
@@ -40,7 +40,7 @@ class PredictRun(Settings):
     options: tuple[str, ...] = ()
     """Columns of the options of a multiple choice (default: those named option1, option2, …)."""
     task: str | None = None
-    """A benchmark, whose files are in the directory `input`."""
+    """A benchmark, whose files are in the directory INPUT."""
     split: PredictedSplit | None = None
     """Its split (default: test)."""
     split_file: str | None = None

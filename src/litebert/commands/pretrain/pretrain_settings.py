@@ -94,11 +94,18 @@ def load_pretrain_config(recipe: str, overrides: Sequence[str], *, corpus: Path)
     given = with_overrides({}, overrides)
     if "corpus" in given:
         raise ConfigError("corpus: not a setting to override; give the directory as --corpus")
-    # A recipe may have structured initialization, for runs without a checkpoint.
-    if given.get("init") == "structured" and given.get("init_checkpoint") is not None:
-        raise ConfigError("init: structured initialization is of new models; leave it out, or init_checkpoint")
+    validate_one_initialization(given)
     values = with_overrides(load_recipe(recipe, command="pretrain").settings, overrides)
     return pretrain_config(values, corpus=corpus, where=recipe)
+
+
+def validate_one_initialization(given: Mapping[str, Any]) -> None:
+    """Raise ConfigError for structured initialization beside a checkpoint in the settings that a user gives.
+
+    A recipe may have structured initialization, for runs without a checkpoint.
+    """
+    if given.get("init") == "structured" and given.get("init_checkpoint") is not None:
+        raise ConfigError("init: structured initialization is of new models; leave it out, or init_checkpoint")
 
 
 def pretrain_config(values: Mapping[str, Any], *, corpus: Path, where: str) -> PretrainRun:

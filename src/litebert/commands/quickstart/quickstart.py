@@ -28,6 +28,7 @@ from litebert.corpus.corpus_settings import CorpusSettings
 from litebert.inference.predictor import Predictor
 from litebert.randomness import rng_for
 from litebert.settings import read_yaml
+from litebert.tasks.readers.text_files import iter_lines
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.tokenization.vocabulary_report import report_on
 from litebert.tokenization.vocabulary_training import TokenizerSettings, VocabularyTooLargeError, train_tokenizer
@@ -250,8 +251,8 @@ def _fill_masks(text: TextFiles, model: Path, *, seed: int) -> tuple[FilledMask,
 
 
 def _lines(path: Path) -> list[str]:
-    return [line for document in _rows(path) for line in document["text"].splitlines()]
+    return [line for document in _rows(path) for line in document["text"].split("\n")]
 
 
 def _rows(path: Path) -> list[dict[str, str]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    return [json.loads(line) for line in iter_lines(path)]

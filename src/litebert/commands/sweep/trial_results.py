@@ -4,8 +4,6 @@ They are read from the run directories and do not depend on the order in which t
 fine-tuning says little: of 100 seeds of one recipe on MRPC some end at the majority class.
 """
 
-import csv
-import io
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,6 +18,7 @@ from litebert.commands.run_directory import RunDirectory
 from litebert.commands.sweep.sweep_settings import SEED, Trial
 from litebert.randomness import rng_for
 from litebert.tasks.metrics.text_table import Rows, aligned, markdown_table
+from litebert.tasks.output_formats import csv_text
 from litebert.tasks.types.registry import get_task_type
 
 RESAMPLES: Final = 10_000
@@ -266,17 +265,13 @@ def failure_summary(trials: Sequence[TrialResult]) -> str:
 def as_csv(trials: Sequence[TrialResult]) -> str:
     """A row for each trial, a column for each setting and metric, with all digits."""
     axes, metrics = list(dict.fromkeys(path for trial in trials for path in trial.settings)), _metric_names(trials)
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(["trial", *axes, "state", *metrics, "step", "minutes", "replaces", "reason"])
+    rows: list[list[Any]] = [["trial", *axes, "state", *metrics, "step", "minutes", "replaces", "reason"]]
     for trial in trials:
         settings = [trial.settings.get(axis) for axis in axes]
         scores = [(trial.metrics or {}).get(name) for name in metrics]
         minutes = None if trial.minutes is None else round(trial.minutes, 2)
-        writer.writerow(
-            [trial.name, *settings, trial.state, *scores, trial.step, minutes, trial.replaces, trial.reason]
-        )
-    return buffer.getvalue()
+        rows.append([trial.name, *settings, trial.state, *scores, trial.step, minutes, trial.replaces, trial.reason])
+    return csv_text(rows)
 
 
 def _metric_names(trials: Sequence[TrialResult]) -> list[str]:

@@ -41,7 +41,7 @@ class LoRALinear(nn.Module):
 
     @property
     def bias(self) -> Float[Tensor, " outputs"] | None:
-        """B of the dense layer, None without biases."""
+        """The bias b of the dense layer, None without biases."""
         return self.dense.bias
 
     def forward(self, x: Float[Tensor, "*rows inputs"]) -> Float[Tensor, "*rows outputs"]:

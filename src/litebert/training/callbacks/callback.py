@@ -117,3 +117,8 @@ class Callback:
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restore what `state_dict` returned."""
+
+
+def has_state(callback: Callback) -> bool:
+    """Whether checkpoints have a state of the callback, which may be empty at first."""
+    return type(callback).state_dict is not Callback.state_dict

@@ -61,7 +61,7 @@ class Milestones(Callback):
 
     def state_dict(self) -> dict[str, Any]:
         """The milestones whose models were saved; their steps are not known in advance if they are in tokens."""
-        return {"saved": sorted(self._saved)} if self._saved else {}
+        return {"saved": sorted(self._saved)}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restore what `state_dict` returned."""

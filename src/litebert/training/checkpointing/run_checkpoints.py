@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from litebert.errors import CheckpointError
 from litebert.settings import Leaf, Settings, changed_names, flatten, is_permitted
-from litebert.training.callbacks.callback import Callback, Rollback, RunState
+from litebert.training.callbacks.callback import Callback, Rollback, RunState, has_state
 from litebert.training.checkpointing.checkpoint import AsyncCheckpointer, Checkpoint, read_state, read_tensors
 from litebert.training.distributed.context import gather_full, is_sharded, shard_like
 from litebert.training.loop.run_schedule import TrainingProgress
@@ -149,12 +149,12 @@ class RunCheckpoints:
             return
         tensors = model_tensors(run.model), optimizer_tensors(run.model, self._optimizer)
         if run.world.rank == 0:
-            states = {callback.name: callback.state_dict() for callback in self._callbacks}
+            states = {callback.name: callback.state_dict() for callback in self._callbacks if has_state(callback)}
             plain = {
                 "progress": asdict(run.progress),
                 "evaluation_due": run.evaluation_due,
                 "scaler": self._scaler.state_dict(),
-                "callbacks": {name: state for name, state in states.items() if state},
+                "callbacks": states,
                 "fingerprint": self._fingerprint.values,
             }
             self._checkpointer.start(Checkpoint(run.progress.step, plain, *tensors))
