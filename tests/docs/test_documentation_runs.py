@@ -37,7 +37,7 @@ OPTIONAL = {
     ".parquet": "pyarrow",
     ".plot()": "matplotlib",
     "analyze curves": "matplotlib",
-    "litebert export": "onnxscript",
+    "litebert export": "onnx",
     "litebert serve": "fastapi",
 }
 """Part of an example → the package that it needs; the page is skipped without it."""
