@@ -6,6 +6,8 @@ Unknown keys, wrong types and values out of range raise a ConfigError with the k
 import json
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import deepcopy
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self, get_args, get_origin
 
@@ -31,6 +33,8 @@ MAX_SEEDS: Final = 10_000
 InferencePrecision = Literal["auto", "fp32", "bf16", "fp16", "int8"]
 """`auto`: the fastest of fp32, bf16 and fp16, measured on the processor, as for training on GPUs; `int8`: on CPUs,
 8-bit weights and activations."""
+PACKAGE: Final = Path(__file__).parent
+"""Where recipes and tables are."""
 
 
 class Settings(BaseModel):
@@ -139,7 +143,16 @@ def validate_device_computes(device: str, precision: InferencePrecision | None) 
 
 
 def read_yaml(path: Path) -> dict[str, Any]:
-    """The mapping in a YAML file, read by the safe loader."""
+    """The mapping in a YAML file, read by the safe loader; recipes and tables of the package are read once."""
+    return deepcopy(_read_once(path)) if PACKAGE in path.parents else _read_yaml(path)
+
+
+@cache
+def _read_once(path: Path) -> dict[str, Any]:
+    return _read_yaml(path)
+
+
+def _read_yaml(path: Path) -> dict[str, Any]:
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
     except OSError as error:

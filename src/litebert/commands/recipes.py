@@ -3,9 +3,7 @@
 A recipe of the package is named without folder and suffix (`tiny`); a name that ends in .yaml is a file of the user.
 """
 
-from copy import deepcopy
 from dataclasses import dataclass
-from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -39,22 +37,15 @@ def recipe_names(command: str) -> list[str]:
 def load_recipe(name: str, *, command: str) -> Recipe:
     """A recipe of the package by its name, or a file of the user by its path."""
     if name.endswith((".yaml", ".yml")):
-        return _read(path_of(name))
-    if name in recipe_names(command):
-        return deepcopy(_recipe_of_the_package(name, command))
-    if "=" in name:
+        path = path_of(name)
+    elif name in recipe_names(command):
+        path = Path(str(_folder(command) / f"{name}.yaml"))
+    elif "=" in name:
         raise ConfigError(f"{name!r}: a setting, expected a recipe first; write RECIPE {name}")
-    raise ConfigError(
-        f"{name!r}: no such recipe; {suggestion(name, recipe_names(command))} (or give the path of a .yaml file)"
-    )
-
-
-@cache
-def _recipe_of_the_package(name: str, command: str) -> Recipe:
-    return _read(Path(str(_folder(command) / f"{name}.yaml")))
-
-
-def _read(path: Path) -> Recipe:
+    else:
+        raise ConfigError(
+            f"{name!r}: no such recipe; {suggestion(name, recipe_names(command))} (or give the path of a .yaml file)"
+        )
     values = read_yaml(path)
     about = {key: " ".join(str(values.pop(key)).split()) for key in ABOUT if key in values}
     return Recipe(path.stem, about, values)

@@ -9,7 +9,7 @@ def no_chart(*_, **__):
 
 CHANGES = {
     ("litebert.analysis.curve_page", "line_chart_svg"): no_chart,
-    ("litebert.tasks.metrics.bootstrap_difference", "RESAMPLES"): 100,
+    ("litebert.tasks.metrics.bootstrap_difference", "RESAMPLES"): 40,
 }
 """Module and name → the value in tests; tests/analysis and tests/tasks/metrics test those of users."""
 
