@@ -33,8 +33,8 @@ MAX_SEEDS: Final = 10_000
 InferencePrecision = Literal["auto", "fp32", "bf16", "fp16", "int8"]
 """`auto`: the fastest of fp32, bf16 and fp16, measured on the processor, as for training on GPUs; `int8`: on CPUs,
 8-bit weights and activations."""
-PACKAGE: Final = Path(__file__).parent
-"""Where recipes and tables are."""
+RECIPES: Final = Path(__file__).parent / "recipes"
+"""Recipes and tables of the package."""
 
 
 class Settings(BaseModel):
@@ -143,8 +143,8 @@ def validate_device_computes(device: str, precision: InferencePrecision | None) 
 
 
 def read_yaml(path: Path) -> dict[str, Any]:
-    """The mapping in a YAML file, read by the safe loader; recipes and tables of the package are read once."""
-    return deepcopy(_read_once(path)) if PACKAGE in path.parents else _read_yaml(path)
+    """The mapping in a YAML file, read by the safe loader; those of the package are read once."""
+    return deepcopy(_read_once(path)) if RECIPES in path.parents else _read_yaml(path)
 
 
 @cache

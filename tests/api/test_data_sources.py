@@ -101,6 +101,7 @@ def test_dates_become_texts(tmp_path):
         ((["one"], [1, 0]), "train: 1 texts and 2 labels"),
         ({"text": TEXTS, "label": [1]}, "train: columns of different lengths \\(2 of 'text', 1 of 'label'\\)"),
         ("a good film", "train: found the text 'a good film'; put it into a list"),
+        ("I rate it 9.5", "train: found the text 'I rate it 9.5'; put it into a list"),
         ("A film. We liked it", "train: found the text 'A film. We liked it'; put it into a list"),
     ],
 )

@@ -6,6 +6,7 @@ import runpy
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -214,9 +215,11 @@ def test_printed_predictions_are_their_number_and_the_first_ones():
 
 
 def test_results_are_shown_with_their_metrics(tuned, opinions):
-    evaluated, shown = litebert.evaluate(tuned.model, opinions), f"accuracy {tuned.metrics['accuracy']:.4g}"
+    evaluated, shown = litebert.evaluate(tuned.model, opinions), f"accuracy {tuned.metrics['accuracy']:.4f}"
     assert repr(tuned) == f"TrainedModel({str(tuned.directory)!r}: {shown})"
     assert repr(evaluated) == f"EvaluationResult({len(opinions)} examples: {shown})"
+    scores = {"mlm_loss": 4.55912, "mlm_count": 60_777}
+    assert repr(replace(tuned, metrics=scores)).endswith(": mlm_loss 4.5591, mlm_count 60,777)")
 
 
 def test_functions_ask_for_the_device_that_is_named_and_a_predictor_has_its_own(tuned, opinions, monkeypatch):

@@ -141,6 +141,11 @@ def test_predictor_sets_the_threads(saved):
             lambda model: model.classify_tokens(["some words"]),
             r"sentences\[0\]: expected a list of words, found 'some words'; split it",
         ),
+        (
+            "tagger",
+            lambda model: model.classify_tokens("some words"),
+            "sentences: expected lists of words, found a text",
+        ),
         ("tagger", lambda model: model.classify_tokens([[]]), r"sentences\[0\]: has no words; remove it"),
         (
             "chooser",

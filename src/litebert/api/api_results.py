@@ -135,7 +135,9 @@ class EvaluationResult:
 
 
 def _shown(metrics: Mapping[str, float]) -> str:
-    return ", ".join(f"{name} {value:.4g}" for name, value in metrics.items())
+    return ", ".join(
+        f"{name} {value:,}" if isinstance(value, int) else f"{name} {value:,.4f}" for name, value in metrics.items()
+    )
 
 
 def data_frame(rows: Sequence[Mapping[str, Any]]) -> Any:

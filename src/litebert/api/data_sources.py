@@ -91,9 +91,8 @@ def is_file(data: Data) -> bool:
 
 
 def _is_path(text: str) -> bool:
-    """Whether the text ends like the name of a file, as no sentence does."""
-    ending = Path(text).suffix
-    return bool(ending) and not any(map(str.isspace, ending))
+    """Whether the text ends like the name of a file: in a dot and letters."""
+    return Path(text).suffix[1:].isalpha()
 
 
 def rows_of(data: Data, name: str) -> Iterable[Mapping[str, Any]]:

@@ -68,12 +68,15 @@ def _choice_example(number: int, given: Any) -> ChoiceExample:
 
 def word_examples(sentences: Iterable[Iterable[str]]) -> list[TokenExample]:
     """An example for each sentence, which is a list of words."""
+    if isinstance(sentences, str):
+        raise ConfigError("sentences: expected lists of words, found a text; split it into words")
     return [_word_example(number, words) for number, words in enumerate(sentences)]
 
 
 def _word_example(number: int, given: Any) -> TokenExample:
     if isinstance(given, str) or not isinstance(given, Iterable):
-        raise ConfigError(f"sentences[{number}]: expected a list of words, found {given!r:.80}; split it into words")
+        advice = "; split it into words" if isinstance(given, str) else ""
+        raise ConfigError(f"sentences[{number}]: expected a list of words, found {given!r:.80}{advice}")
     words = tuple(given)
     if not words:
         raise ConfigError(f"sentences[{number}]: has no words; remove it")

@@ -97,7 +97,8 @@ def test_several_baselines_have_the_differences_of_one_each_and_every_model_pred
     assert (len(predicted), len(encoded)) == (6, 3), "each group encodes once"
 
 
-def test_one_model_is_in_memory_at_a_time(models, opinions, monkeypatch):
+@pytest.mark.parametrize("precision", ["fp32", "auto"])
+def test_one_model_is_in_memory_at_a_time(models, opinions, monkeypatch, precision):
     members, alive, load = list(map(Member.at, map(str, models(3)))), [], Pipeline.load
 
     def load_and_count(*arguments, **options):
@@ -107,16 +108,18 @@ def test_one_model_is_in_memory_at_a_time(models, opinions, monkeypatch):
         return pipeline
 
     monkeypatch.setattr(Pipeline, "load", load_and_count)
-    predict_members(members, [Example(text="a film")] * 3, labels=("bad", "good"), precision="fp32")
+    predict_members(members, [Example(text="a film")] * 3, labels=("bad", "good"), precision=precision)
     assert len(alive) == 3
 
 
-@pytest.mark.parametrize("device", ["cpu", "cuda"])
-def test_members_predict_on_the_device_that_is_asked_for(models, monkeypatch, device):
+@pytest.mark.parametrize(
+    ("precision", "device", "used"), [("fp32", "cpu", "cpu"), ("fp32", "cuda", "cuda"), ("int8", "auto", "cpu")]
+)
+def test_members_predict_on_the_device_that_is_asked_for(models, monkeypatch, precision, device, used):
     (member,), asked = map(Member.at, map(str, models(1))), []
     monkeypatch.setattr(DistributedContext, "current", lambda name: asked.append(name) or Namespace(device="cpu"))
-    predict_members([member], [Example(text="a film")], labels=("bad", "good"), precision="fp32", device=device)
-    assert asked == [device]
+    predict_members([member], [Example(text="a film")], labels=("bad", "good"), precision=precision, device=device)
+    assert asked == [used]
 
 
 def test_both_groups_predict_in_the_precision_that_was_measured_once(models, opinions, monkeypatch):

@@ -11,6 +11,9 @@ from typing import Annotated, Any
 from tyro.conf import FlagCreatePairsOff, Positional, arg
 
 Files = Annotated[tuple[str, ...], Positional, arg(metavar="FILES", help_behavior_hint="(required)")]
+FilesOrValidation = Annotated[
+    tuple[str, ...], Positional, arg(metavar="FILES", help_behavior_hint="(required, or --validation)")
+]
 CorpusDirectory = Annotated[Path, Positional, arg(metavar="CORPUS", help="corpus directory")]
 Recipe = Annotated[str, Positional, arg(metavar="RECIPE")]
 OptionalRecipe = Annotated[str, Positional, arg(metavar="[RECIPE]", help_behavior_hint="(default: default)")]

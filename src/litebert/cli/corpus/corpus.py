@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from litebert.cli.arguments.common import (
     CorpusDirectory,
-    Files,
+    FilesOrValidation,
     Json,
     OptionalName,
     OptionalPath,
@@ -21,7 +21,7 @@ SHOW = SamplingSettings(max_length=128)
 
 
 def build(
-    files: Files,
+    files: FilesOrValidation,
     *,
     tokenizer: Path,
     out: Path,
@@ -36,7 +36,7 @@ def build(
 
     Args:
         files: text files, globs or directories (.txt, .jsonl, each also .gz or .zst; .parquet), or data sets of the
-            Hugging Face hub as hf:OWNER/NAME[/CONFIG][:SPLIT]; may be left out beside --validation
+            Hugging Face hub as hf:OWNER/NAME[/CONFIG][:SPLIT]
         tokenizer: tokenizer directory, model directory or .model file
         out: the corpus directory to write
         validation: further files, whose documents are all in the validation split

@@ -11,6 +11,7 @@ import numpy as np
 
 from litebert.commands.predict.predict_stream import WindowResults
 from litebert.errors import ConfigError
+from litebert.inference.inference_model import fastest_precision
 from litebert.inference.pipeline import Pipeline, average_predictions, with_labels
 from litebert.model.io.hub import model_directory
 from litebert.model.io.model_spec import CONFIG, ModelSpec, read_model_spec
@@ -145,7 +146,9 @@ def common_precision(
     members: Sequence[Member], precision: InferencePrecision, device: DeviceName = "auto"
 ) -> InferencePrecision:
     """`precision`, or for `auto` the fastest one for the first member: measurements differ, and scores are compared."""
-    return precision if precision != "auto" else members[0].load(precision=precision, device=device).precision
+    if precision != "auto":
+        return precision
+    return fastest_precision(members[0].spec.config, DistributedContext.current(device).device)
 
 
 def predict_members(

@@ -116,7 +116,7 @@ class Callback:
         return {}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Restore what `state_dict` returned."""
+        """Restore what `state_dict` returned, also an empty one."""
 
 
 def has_state(callback: Callback) -> bool:
