@@ -132,7 +132,7 @@ class TrainStep:
         One transfer from the device, before the update: an outcome that is not finite, or beyond `limits`, leaves the
         weights as they are.
         """
-        torch.manual_seed(seed)
+        _seed_dropout(seed, self.world.device)
         self.model.train()
         sums = self._accumulate(microbatches, counts)
         reduce_gradients(self.model, self.world)
@@ -163,6 +163,13 @@ class TrainStep:
             self.scaler.scale(torch.stack(terms).sum() * factor).backward()
             add_sums(total, sums)
         return total
+
+
+def _seed_dropout(seed: int, device: torch.device) -> None:
+    """As torch.manual_seed, which also formats the stack for each kind of device that is not in use: a millisecond."""
+    torch.default_generator.manual_seed(seed)
+    if device.type == "cuda":
+        torch.cuda.manual_seed_all(seed)
 
 
 def add_sums(total: LossSums, sums: LossSums) -> None:
