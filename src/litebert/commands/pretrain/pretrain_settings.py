@@ -100,9 +100,9 @@ def load_pretrain_config(recipe: str, overrides: Sequence[str], *, corpus: Path)
 
 
 def validate_one_initialization(given: Mapping[str, Any]) -> None:
-    """Raise ConfigError for structured initialization beside a checkpoint in the settings that a user gives.
+    """Raise ConfigError if `given` asks for structured initialization and for a checkpoint to start from.
 
-    A recipe may have structured initialization, for runs without a checkpoint.
+    `given` are the settings of the user alone: a recipe with structured initialization may start from a checkpoint.
     """
     if given.get("init") == "structured" and given.get("init_checkpoint") is not None:
         raise ConfigError("init: structured initialization is of new models; leave it out, or init_checkpoint")
