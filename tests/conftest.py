@@ -13,7 +13,7 @@ from hypothesis import settings
 from support.models import shape_checks
 from support.programs import forks
 from support.programs.processes import PYTHONPATH
-from support.runs import short_reports
+from support.runs import shortcuts
 
 # No deadline: a busy machine is no failure. What one run sees every run sees; the full tests look elsewhere each time.
 settings.register_profile("laws", deadline=None, derandomize=not os.environ.get("LITEBERT_FULL_TESTS"))
@@ -87,18 +87,18 @@ def _fp32_is_the_fastest(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(autouse=True, scope="session")
-def _short_reports() -> Iterator[dict]:
-    before = short_reports.set_all()
+def _shortcuts() -> Iterator[dict]:
+    before = shortcuts.set_all()
     yield before
-    short_reports.set_all(before)
+    shortcuts.set_all(before)
 
 
 @pytest.fixture
-def full_reports(_short_reports: dict) -> Iterator[None]:
+def full_reports(_shortcuts: dict) -> Iterator[None]:
     """Reports as users get them."""
-    short_reports.set_all(_short_reports)
+    shortcuts.set_all(_shortcuts)
     yield
-    short_reports.set_all()
+    shortcuts.set_all()
 
 
 @pytest.fixture(scope="session")

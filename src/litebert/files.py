@@ -11,7 +11,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -134,6 +134,17 @@ def locked(file: Path, *, busy: LitebertError, timeout: float = 0) -> Iterator[N
         yield
     finally:
         lock.release()
+
+
+def distinct_names(paths: Sequence[Path]) -> list[str]:
+    """A name for each path: as many of its last parts as tell all of them apart, all of them for equal paths."""
+    parts = [path.resolve().parts for path in paths]
+    names: list[str] = []
+    for depth in range(1, max(map(len, parts), default=0) + 1):
+        names = ["/".join(part[-depth:]) for part in parts]
+        if len(set(names)) == len(names):
+            break
+    return names
 
 
 def unfinished_writes(path: Path) -> set[Path]:

@@ -65,6 +65,15 @@ def test_curve_page_draws_over_steps_tokens_or_minutes(run, monkeypatch, over, e
     assert (options["x_label"], options["x_max"]) == (over, ends[1])
 
 
+@pytest.mark.parametrize("over", ["tokens", "minutes"])
+def test_evaluation_of_a_run_without_a_logged_step_is_at_zero(run, monkeypatch, over):
+    drawn = []
+    monkeypatch.setattr(curve_page_module, "line_chart_svg", lambda series, **options: drawn.append(series))
+    early = {"evaluation/mlm_accuracy": Curve("m", (2,), (0.2,))}
+    curve_page({"a": read_curves(run("a") / "metrics.jsonl"), "b": early}, over=over)
+    assert drawn[0][-1].x.tolist() == [0]
+
+
 def test_curve_page_omits_a_baseline_that_differs_between_runs():
     curves = [
         {

@@ -3,11 +3,14 @@
 from dataclasses import replace
 
 import pytest
+import torch
 
 from litebert.commands import doctor as module
 from litebert.commands.doctor import CORE, EXTRAS, Diagnosis, MatmulThroughput, doctor
 
 GIB = 1024**3
+MEASURE = module.matmul_speed.measure_matmul_speed
+"""Read before a fixture replaces it."""
 
 
 @pytest.fixture(scope="module")
@@ -81,3 +84,13 @@ def test_doctor_advises_where_something_is_wrong(monkeypatch, rates, disk, threa
         [MatmulThroughput("cpu", "training", dict(zip(("fp32", "bf16"), rates, strict=True)), "fp32")], disk
     )
     assert [message in line for line in advice] == ([True] if message else [])
+
+
+def test_doctor_of_a_torch_without_onednn_measures_training_only(monkeypatch):
+    monkeypatch.setattr(module.matmul_speed, "measure_matmul_speed", MEASURE)
+    monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: False)
+    diagnosis = module.doctor()
+    training, inference = diagnosis.matmul
+    assert training.gflops.keys() == {"fp32", "bf16"}
+    assert (inference.gflops, inference.precision) == ({}, "fp32")
+    assert not any("for inference" in line for line in diagnosis.advice)

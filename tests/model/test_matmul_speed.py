@@ -22,6 +22,10 @@ def test_fastest_precision_is_fp32_unless_another_is_clearly_faster(gflops, fast
     assert speed.to_text().startswith(f"fp32 {gflops['fp32']:.0f}, bf16 ")
 
 
+def test_fastest_precision_where_torch_can_measure_none_is_fp32():
+    assert matmul_speed.MatmulSpeed({}).fastest == "fp32"
+
+
 @pytest.mark.parametrize("use", ["training", "inference"])
 def test_matmul_speed_is_measured_for_every_candidate(use):
     config = preset("albert-base-v2").replace(hidden_size=48, num_attention_heads=4, intermediate_size=96)

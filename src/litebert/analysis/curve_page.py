@@ -13,7 +13,7 @@ from litebert.analysis.curves import Curve, read_curves
 from litebert.analysis.html_page import html_page
 from litebert.analysis.plots import Series, Style, line_chart_svg
 from litebert.errors import DataError
-from litebert.files import write_text
+from litebert.files import distinct_names, write_text
 
 Axis = Literal["steps", "tokens", "minutes"]
 EVERY_STEP = "train/learning_rate"
@@ -79,12 +79,10 @@ def curve_page(runs: RunCurves, *, over: Axis = "steps") -> str:
 
 def run_names(runs: Sequence[Path]) -> list[str]:
     """A unique name for each run: as many of its last directories as needed."""
-    parts = [run.resolve().parts for run in runs]
-    for depth in range(1, max(map(len, parts)) + 1):
-        names = ["/".join(part[-depth:]) for part in parts]
-        if len(set(names)) == len(names):
-            return names
-    raise DataError(f"{runs[0]}: is given twice; give each run once")
+    names = distinct_names(runs)
+    if len(set(names)) < len(names):
+        raise DataError(f"{runs[0]}: is given twice; give each run once")
+    return names
 
 
 def _card(panel: Panel, runs: RunCurves, colours: Mapping[str, str], over: Axis, x_max: float) -> str:
@@ -114,12 +112,12 @@ def _reference(panel: Panel, runs: RunCurves) -> float | None:
 
 
 def _x_values(curve: Curve, curves: Mapping[str, Curve], over: Axis) -> np.ndarray:
-    """The steps of a curve, or the tokens or minutes at the last logged step up to each."""
+    """The steps of a curve, or the tokens or minutes at the last logged step up to each, 0 before the first."""
     steps = np.array(curve.steps)
     if over == "steps":
         return steps
     name, unit = X_METRICS[over]
-    logged = curves[name]
+    logged = curves.get(name, Curve(name, (), ()))
     index = np.searchsorted(np.array(logged.steps), steps, side="right")
     return np.array([0.0, *logged.values])[index] / unit
 

@@ -166,7 +166,7 @@ def _gflops(dtype: torch.dtype, *, seconds: float = 0.3) -> float:
 
 
 def _advice(matmul: list[MatmulThroughput], disk_free: int) -> list[str]:
-    slow = [each for each in matmul if each.gflops.get("bf16", math.inf) < each.gflops["fp32"]]
+    slow = [each for each in matmul if each.gflops.get("bf16", math.inf) < each.gflops.get("fp32", 0)]
     advice = [
         f"bf16 is {each.gflops['fp32'] / each.gflops['bf16']:.1f} times slower than fp32 for {each.use} on "
         f"{each.device}: use precision auto or fp32 where a recipe says bf16"

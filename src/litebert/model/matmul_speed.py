@@ -41,7 +41,9 @@ class MatmulSpeed:
 
     @property
     def fastest(self) -> InferencePrecision:
-        """The precision that `auto` stands for: fp32 unless another one is clearly faster."""
+        """The precision that `auto` stands for: fp32 unless another one is clearly faster, or if none was measured."""
+        if not self.gflops:  # this torch has no oneDNN
+            return "fp32"
         best = max(self.gflops, key=lambda name: self.gflops[name])
         return best if self.gflops[best] >= ADVANTAGE * self.gflops["fp32"] else "fp32"
 

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 
 import pytest
 
@@ -72,6 +73,10 @@ def test_quickstart_trains_a_model_and_reports_its_scores(text, tmp_path):
     assert "recipe modern-quickstart" in shown
     assert "trust_remote_code" in shown
     assert "the best evaluation on these paragraphs: slightly optimistic" in shown
+    assert "times that of the majority-token baseline" in shown
+    zero = replace(result, end=replace(result.end, majority_token_accuracy=0.0), linear_accuracy=0.0).to_text()
+    assert "times that of" not in zero
+    assert "tf-idf and logistic regression      0.0%" in zero
 
     before = (out / "pretrain" / "metrics.jsonl").read_bytes()
     assert quickstart(plan(text), out) == result, "a finished quickstart returns its result"

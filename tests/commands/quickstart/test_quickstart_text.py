@@ -33,6 +33,14 @@ def test_split_text_of_several_files_uses_the_files_as_labels(tmp_path):
         assert {row["label"] for row in rows} == {"0.txt", "1.txt", "2.txt"}
 
 
+def test_files_of_equal_names_are_labelled_by_their_folders_too(tmp_path):
+    for place in ("en", "de"):
+        (tmp_path / place).mkdir()
+        write_documents(tmp_path / place / "text.txt", documents=25, seed=len(place) + ord(place[0]))
+    files = [str(tmp_path / place / "text.txt") for place in ("en", "de")]
+    assert split_text(files).labels == ["de/text.txt", "en/text.txt"]
+
+
 def test_split_text_of_one_file_uses_its_parts_as_labels(tmp_path):
     text = split_text([str(write_documents(tmp_path / "a.txt", documents=60))])
     assert text.labels == ["part 1", "part 2", "part 3", "part 4"]

@@ -63,6 +63,13 @@ def test_recipes_that_differ_from_the_paper_are_named():
     assert (differing.state, differing.seen) == ("not held", "cola: max_length differ")
 
 
+def test_settings_of_recipes_are_the_same_for_every_seed():
+    table = load_table("table-14")
+    scores = {row.name: {name: [value] * 3 for name, value in row.paper.items()} for row in table.rows}
+    claim = next(claim for claim in table.claims if claim.kind == "same_settings")
+    assert verdict(claim, table, Scores(scores, {})).state == "held"
+
+
 def test_report_says_what_an_ensemble_gains_over_its_members():
     rows = [{"name": name, "model": "m"} for name in "ab"] + [{"name": "both", "ensemble_of": ["a", "b"]}]
     table = Table.parse({"title": "t", "rows": rows}, where="t")

@@ -7,11 +7,12 @@ import pytest
 from litebert.commands import compute
 from litebert.commands.reproduce.cells import Cell, Inputs, cells_of, unique
 from litebert.commands.reproduce.pinned_precision import with_one_precision
-from litebert.commands.reproduce.scheduler import CellPaths
+from litebert.commands.reproduce.scheduler import CellPaths, needed_cells
 from litebert.commands.reproduce.scores import all_cells
 from litebert.commands.reproduce.tables.paper_tables import load_table
 from litebert.commands.reproduce.tables.scales import load_scale
 from litebert.errors import CheckpointError
+from litebert.files import write_json
 from support.data.benchmark_files import write_cola
 
 
@@ -73,3 +74,14 @@ def test_precision_is_not_recorded_where_every_run_names_one(cells, tmp_path):
     named = [cell for cell in with_one_precision(cells, CellPaths(tmp_path / "first")) if cell.kind == "finetune"]
     assert with_one_precision(named, CellPaths(tmp_path / "out")) == named
     assert not (tmp_path / "out").exists()
+
+
+def test_runs_whose_weights_are_gone_are_repeated_with_the_recorded_precision(cells, measured, tmp_path):
+    paths = CellPaths(tmp_path / "out")
+    found = with_one_precision(cells, paths)
+    for cell in found:
+        if cell.kind == "pretrain":  # a result without weights
+            write_json(paths.result(cell), {"key": cell.key, "metrics": {}})
+    again = needed_cells(found, paths)
+    assert {cell.kind for cell in again} == {"pretrain", "finetune"}
+    assert precisions(again, "pretrain") == {"fp32"}

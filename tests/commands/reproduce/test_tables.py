@@ -92,6 +92,12 @@ def test_scale_paper_claims_the_average_of_every_row_within_a_point():
     assert table.with_intervals(load_scale("tiny").within) == table
 
 
+@pytest.mark.parametrize("name", ["table-1", "table-14"])
+def test_sizes_and_recipes_are_no_scores_that_may_differ_by_a_point(name):
+    table = load_table(name)
+    assert table.with_intervals(1.0) == table
+
+
 def planned(row, scale):
     """What the run of a row depends on at a scale, apart from the paths of its corpora."""
     given = overrides({**scale.settings, **scale.models[row.model], **scale.resolve(row.set)})

@@ -67,10 +67,10 @@ def prepare():
     """What each command would do again: the pattern of a tokenizer's files is made of a million characters."""
     from litebert.tokenization.text_settings import TextSettings
     from litebert.tokenization.transformers_files import _normalizers
-    from support.runs import short_reports
+    from support.runs import shortcuts
 
     _normalizers(TextSettings(), b"")
-    short_reports.set_all()
+    shortcuts.set_all()
 
 
 def leave():

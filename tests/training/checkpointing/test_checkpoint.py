@@ -26,12 +26,6 @@ def checkpoint(step: int) -> Checkpoint:
     )
 
 
-@pytest.fixture(autouse=True)
-def _no_waiting_for_the_disk(monkeypatch):
-    """No test here cuts the power."""
-    monkeypatch.setattr("os.fsync", lambda descriptor: None)
-
-
 @pytest.fixture
 def store(tmp_path) -> Checkpoints:
     """Checkpoints of steps 1 and 2."""
@@ -158,7 +152,10 @@ class KilledError(BaseException):
 
 
 class Killer:
-    """From its n-th operation on files below a directory on, nothing happens any more, as after `kill -9`."""
+    """From its n-th operation on files below a directory on, nothing happens any more, as after `kill -9`.
+
+    Python cannot remove such a hook, which every later test of the process pays for: one is made when it is needed.
+    """
 
     def __init__(self) -> None:
         self.directory: Path | None = None
@@ -166,8 +163,10 @@ class Killer:
         sys.addaudithook(self)
 
     def __call__(self, event: str, arguments: tuple) -> None:
+        if self.directory is None:
+            return
         watched = event.startswith(("os.", "shutil.")) or event == "open"
-        if self.directory is None or not watched or not any(self._below(argument) for argument in arguments):
+        if not watched or not any(self._below(argument) for argument in arguments):
             return
         self.left -= 1
         if self.left < 0:
@@ -177,28 +176,30 @@ class Killer:
         return isinstance(argument, str | Path) and str(argument).startswith(str(self.directory))
 
 
-KILLER = Killer()
+@pytest.fixture(scope="module")
+def killer() -> Killer:
+    return Killer()
 
 
-def saved_until_killed(store: Checkpoints, step: int, *, operations: int) -> bool:
+def saved_until_killed(killer: Killer, store: Checkpoints, step: int, *, operations: int) -> bool:
     """Whether a save that is killed after so many operations came to its end."""
-    KILLER.directory, KILLER.left = store.directory, operations
+    killer.directory, killer.left = store.directory, operations
     try:
         store.save(checkpoint(step))
     except KilledError:
         return False
     finally:
-        KILLER.directory = None
+        killer.directory = None
     return True
 
 
-def test_kill_at_any_operation_of_a_save_leaves_a_valid_checkpoint(tmp_path):
+def test_kill_at_any_operation_of_a_save_leaves_a_valid_checkpoint(tmp_path, killer):
     operations = finished = 0
     while not finished:
         store = Checkpoints(tmp_path / str(operations), keep=2)
         for step in (1, 2):
             store.save(checkpoint(step))
-        finished = saved_until_killed(store, 3, operations=operations)
+        finished = saved_until_killed(killer, store, 3, operations=operations)
         assert newest_step(store) in ((3,) if finished else (2, 3))
         latest = (store.directory / "LATEST").read_text().strip()
         assert (store.directory / latest / "SHA256SUMS").is_file()
@@ -209,14 +210,14 @@ def test_kill_at_any_operation_of_a_save_leaves_a_valid_checkpoint(tmp_path):
     assert operations > 20
 
 
-def test_kill_while_a_damaged_checkpoint_is_replaced_leaves_a_valid_one(tmp_path):
+def test_kill_while_a_damaged_checkpoint_is_replaced_leaves_a_valid_one(tmp_path, killer):
     operations = finished = 0
     while not finished:
         store = Checkpoints(tmp_path / str(operations), keep=2)
         for step in (1, 2):
             store.save(checkpoint(step))
         (store.directory / "step-00000002" / "litebert.safetensors").unlink()
-        finished = saved_until_killed(store, 2, operations=operations)
+        finished = saved_until_killed(killer, store, 2, operations=operations)
         assert newest_step(store) in ((2,) if finished else (1, 2))
         operations += 1
 

@@ -80,12 +80,13 @@ class QuickstartResult(Result):
 
     def to_text(self) -> str:
         """A report of several lines."""
-        ratio = self.end.mlm_accuracy / self.end.majority_token_accuracy
+        accuracy, baseline, linear = self.end.mlm_accuracy, self.end.majority_token_accuracy, self.linear_accuracy
         lines = [
             "Validation text (documents that are not in the training text)",
             f"  at the start  {self.start.to_text()}",
             f"  at the end    {self.end.to_text()}",
-            f"  MLM accuracy is {ratio:.1f} times that of the majority-token baseline",
+            # A baseline of 0: none of the few masked tokens is the most frequent one.
+            *([_times(accuracy, baseline)] if baseline else []),
             "",
             "Masked words in validation sentences",
             *(
@@ -97,7 +98,7 @@ class QuickstartResult(Result):
             f"  fine-tuned from pretrained weights  {self.pretrained_accuracy:.1%}",
             f"  fine-tuned from random weights      {self.random_accuracy:.1%}",
             f"  majority-class baseline             {self.majority_accuracy:.1%}",
-            *([f"  tf-idf and logistic regression      {self.linear_accuracy:.1%}"] if self.linear_accuracy else []),
+            *([f"  tf-idf and logistic regression      {linear:.1%}"] if linear is not None else []),
             "  (of the fine-tuned models the best evaluation on these paragraphs: slightly optimistic)",
             "",
             f"model  {self.model}",
@@ -105,6 +106,10 @@ class QuickstartResult(Result):
             f"curve  {self.curve}",
         ]
         return "\n".join(lines)
+
+
+def _times(accuracy: float, baseline: float) -> str:
+    return f"  MLM accuracy is {accuracy / baseline:.1f} times that of the majority-token baseline"
 
 
 def quickstart(run: QuickstartRun, out: Path, *, callbacks: Sequence[Callback] = ()) -> QuickstartResult:

@@ -23,7 +23,7 @@ from litebert.commands.run_directory import Inside
 from litebert.corpus.corpus_settings import CorpusSettings
 from litebert.corpus.readers.documents import find_files, read_documents
 from litebert.errors import DataError
-from litebert.files import atomic_directory, write_text
+from litebert.files import atomic_directory, distinct_names, write_text
 from litebert.randomness import rng_for
 
 LIBRARIES = ("numpy", "torch")
@@ -196,8 +196,8 @@ def _pages_of_files(files: Sequence[str]) -> list[Page]:
     found = find_files(files)
     counts: Counter[str] = Counter()
     pages = [
-        Page(document.name, path.name, document.sentences)
-        for path in found
+        Page(document.name, label, document.sentences)
+        for path, label in zip(found, distinct_names(found), strict=True)
         for document in read_documents([path], CorpusSettings(), counts)
     ]
     if len(pages) < MIN_DOCUMENTS:

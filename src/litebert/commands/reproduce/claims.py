@@ -72,7 +72,7 @@ def _exact(claim: Exact) -> Verdict:
 
 def _same_settings(claim: SameSettings, table: Table, scores: Scores) -> Verdict:
     settings = [(row.name, name, value) for row in table.rows for name, value in row.paper.items()]
-    differing = [f"{row}: {name}" for row, name, value in settings if scores.of(row, name) != [value]]
+    differing = [f"{row}: {name}" for row, name, value in settings if set(scores.of(row, name)) != {value}]
     seen = f"{', '.join(differing)} differ" if differing else f"{len(settings)} settings are equal"
     return Verdict(claim.about, "not held" if differing else "held", seen)
 

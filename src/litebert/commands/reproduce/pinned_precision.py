@@ -23,11 +23,16 @@ def with_one_precision(cells: Sequence[Cell], paths: CellPaths) -> list[Cell]:
         return list(cells)
     (paths.path / "cells").mkdir(parents=True, exist_ok=True)  # by which a directory of tables is recognized
     precision = kept_precision(paths.path, map(paths.run, undecided), lambda: _measured(cells))
-    return [_with_precision(cell, precision) if _leaves_it_open(cell) else cell for cell in cells]
+    return [_with_precision(cell, precision) for cell in cells]
 
 
 def _with_precision(cell: Cell, precision: str) -> Cell:
-    return replace(cell, settings={**cell.settings, "train": {**cell.settings["train"], "precision": precision}})
+    """The cell with this precision if its own is open, and so those that it needs, which may have to run again."""
+    needs = tuple(_with_precision(each, precision) for each in cell.needs)
+    if not _leaves_it_open(cell):
+        return replace(cell, needs=needs)
+    settings = {**cell.settings, "train": {**cell.settings["train"], "precision": precision}}
+    return replace(cell, settings=settings, needs=needs)
 
 
 def _leaves_it_open(cell: Cell) -> bool:

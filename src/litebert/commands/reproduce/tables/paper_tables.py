@@ -10,6 +10,7 @@ from litebert.commands.reproduce.tables.table_files import named_file
 from litebert.commands.reproduce.tables.table_metrics import METRICS, Metric
 from litebert.errors import suggestion
 from litebert.settings import Settings, read_yaml
+from litebert.tasks.benchmarks.benchmarks import BENCHMARKS
 
 BaselineName = Literal["constant", "linear"]
 
@@ -145,14 +146,14 @@ class Table(Settings):
         return [task for task in scale.tasks if task in self.tasks]
 
     def with_intervals(self, within: float | None) -> "Table":
-        """The table with a claim for each row that its average, or without one each of its scores, is the paper's."""
+        """The table with a claim for each row that its average, or without one its score on each task, is the paper's."""
         if within is None:
             return self
         claims = [
             Interval(kind="interval", about=f"{row.name}: {metric}", metric=metric, of=row.name, within=within)
             for row in self.rows
-            for metric in row.paper.keys() - {"parameters"}
-            if metric == "average" or "average" not in row.paper
+            for metric in row.paper
+            if metric == "average" or (metric in BENCHMARKS and "average" not in row.paper)
         ]
         return self.replace(claims=(*self.claims, *sorted(claims, key=lambda claim: claim.about)))
 
