@@ -11,6 +11,7 @@ import json
 import os
 import re
 import shutil
+import tempfile
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -134,6 +135,18 @@ def locked(file: Path, *, busy: LitebertError, timeout: float = 0) -> Iterator[N
         yield
     finally:
         lock.release()
+
+
+def files_below(directory: Path) -> Iterator[Path]:
+    """The files below a directory, also behind links to directories; a directory that is met again is left out."""
+    met: set[Path] = set()
+    for folder, folders, files in os.walk(directory, followlinks=True):
+        if (real := Path(folder).resolve()) in met:
+            folders.clear()
+            continue
+        met.add(real)
+        folders.sort()  # of two links to one directory the same is followed everywhere
+        yield from filter(Path.is_file, (Path(folder, name) for name in files))
 
 
 def distinct_names(paths: Sequence[Path]) -> list[str]:
@@ -269,6 +282,14 @@ def fsync(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def require_writable(path: Path) -> None:
+    """Raise a CheckpointError unless `path` could be created, before the work for it is done; its parent is created."""
+    with translate_os_errors(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=path.parent):
+            pass
 
 
 def require_space(path: Path, needed: int) -> None:

@@ -49,6 +49,34 @@ def test_missing_values_of_a_data_frame_are_null():
     assert DataSource.of(data, "train").rows[1] == {"text": "bad", "stars": None}
 
 
+def test_missing_values_of_rows_are_null_as_those_of_their_data_frame():
+    pandas = pytest.importorskip("pandas")
+    data = pandas.DataFrame({"text": ["good", float("nan")], "when": [pandas.NaT, pandas.NA]}, dtype=object)
+    rows = DataSource.of(data.to_dict("records"), "train").rows
+    assert rows == DataSource.of(data, "train").rows == [{"text": "good", "when": None}, {"text": None, "when": None}]
+    assert DataSource.of([{"stars": np.float32("nan")}], "train").rows == [{"stars": None}]
+
+
+def test_two_columns_of_a_data_frame_with_one_name_are_refused():
+    data = pytest.importorskip("pandas").DataFrame([["a", "b", 1]], columns=["text", "text", "label"])
+    with pytest.raises(DataError, match=r"train: two columns have the same name; rename one \(text, text, label\)"):
+        DataSource.of(data, "train")
+
+
+def test_texts_and_labels_may_be_iterators():
+    assert DataSource.of((iter(TEXTS), iter(LABELS)), "train").rows == ROWS
+
+
+def test_a_stream_that_does_not_know_its_features_is_read():
+    class Stream:
+        features = column_names = None
+
+        def __iter__(self):
+            return iter(ROWS)
+
+    assert DataSource.of(Stream(), "train").rows == ROWS
+
+
 def test_pairs_of_texts_have_two_columns():
     assert DataSource.of([("a film", "a movie")], "data").rows == [{"text": "a film", "text_pair": "a movie"}]
 
@@ -77,7 +105,15 @@ def test_splits_of_a_data_set_are_named():
         DataSource.of(splits, "train")
 
 
-@pytest.mark.parametrize("make", [np.array, lambda texts: pytest.importorskip("pandas").Series(texts)])
+@pytest.mark.parametrize(
+    "make",
+    [
+        np.array,
+        lambda texts: pytest.importorskip("pandas").Series(texts),
+        lambda texts: pytest.importorskip("pyarrow").array(texts),
+        lambda texts: pytest.importorskip("pyarrow").chunked_array([texts]),
+    ],
+)
 def test_data_source_takes_an_array_or_a_series_as_texts(make):
     assert DataSource.of(make(TEXTS), "data").rows == [{"text": text} for text in TEXTS]
 
@@ -103,6 +139,11 @@ def test_dates_become_texts(tmp_path):
         ("a good film", "train: found the text 'a good film'; put it into a list"),
         ("I rate it 9.5", "train: found the text 'I rate it 9.5'; put it into a list"),
         ("A film. We liked it", "train: found the text 'A film. We liked it'; put it into a list"),
+        ("A film. " * 100, "train: found the text 'A film. .*; put it into a list"),
+        (f"{'A film. ' * 100}again.so", "train: found the text 'A film. .*; put it into a list"),
+        ({"text": "good", "label": "pos"}, "train: column 'text' is a str, expected a list; put a single row into"),
+        ({"text": ["good"], "label": 1}, "train: column 'label' is a int, expected a list; put a single row into"),
+        ((3, 4), "train: found a int among the rows"),
     ],
 )
 def test_other_data_are_refused(data, message):

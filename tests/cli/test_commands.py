@@ -1,5 +1,6 @@
 """Each command once: results on stdout as text and as JSON, messages on stderr."""
 
+import io
 import json
 import subprocess
 import sys
@@ -40,6 +41,14 @@ def test_command_prints_its_result_as_text_and_as_json(made, capsys, name):
     assert main([*words, "--json"]) == 0
     for line in capsys.readouterr().out.splitlines():
         assert isinstance(json.loads(line), dict)
+
+
+def test_tokenizer_encode_reads_lines_that_are_not_utf8(made, monkeypatch, capsys):
+    content = io.BytesIO("the baker\r\ncafé\n".encode("latin-1"))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(content, encoding="utf-8"))
+    assert main(["tokenizer", "encode", str(made / "tokenizer"), "--json"]) == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [row["text"] for row in rows] == ["the baker", "caf\ufffd"]
 
 
 def test_pretrain_prints_the_result_of_a_finished_run(made, capsys):

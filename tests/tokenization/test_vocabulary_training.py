@@ -1,10 +1,13 @@
+import os
+import signal
 from collections import Counter
+from threading import Event
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from litebert.errors import ConfigError, DataError
+from litebert.errors import CheckpointError, ConfigError, DataError
 from litebert.randomness import rng_for
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.tokenization.vocabulary_training import TokenizerSettings, sample_lines, train_tokenizer
@@ -28,6 +31,31 @@ def test_train_tokenizer_is_deterministic(tmp_path):
     settings = SMALL.replace(input_sentence_size=120)
     first, second = (train_tokenizer(number_texts(), settings, tmp_path / name) for name in "ab")
     assert first.files() == second.files()
+
+
+def test_train_tokenizer_refuses_a_place_that_cannot_be_written_before_it_reads(tmp_path):
+    (tmp_path / "file").write_text("")
+    texts = map(pytest.fail, ["read"])
+    with pytest.raises(CheckpointError, match="could not be written: a file of that name is in the way"):
+        train_tokenizer(texts, TokenizerSettings(), tmp_path / "file" / "out")
+
+
+def test_ctrl_c_ends_the_training_of_a_vocabulary(tmp_path, monkeypatch):
+    released = Event()
+
+    def train(**_):
+        os.kill(os.getpid(), signal.SIGINT)
+        released.wait()
+
+    monkeypatch.setattr("sentencepiece.SentencePieceTrainer.train", train)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            train_tokenizer(number_texts(), SMALL, tmp_path / "tokenizer")
+    finally:
+        signal.signal(signal.SIGINT, before)
+        released.set()
+    assert not list(tmp_path.iterdir())
 
 
 def test_train_tokenizer_samples_lines_by_its_seed(tmp_path):

@@ -162,12 +162,27 @@ def test_config_change_may_be_allowed(tmp_path):
     assert list(losses(tmp_path)) == [1, 2, 3, 4, 5, 6]
 
 
-def test_checkpoint_of_another_model_is_refused_even_if_allowed(tmp_path):
+@pytest.mark.parametrize("change", ["names", "shapes"])
+def test_checkpoint_of_another_model_is_refused_even_if_allowed(tmp_path, change):
     train(tmp_path)
     other = ToyModel()
-    other.extra = torch.nn.Linear(1, 1)
-    with pytest.raises(CheckpointError, match="2 tensors are in the model or the checkpoint but not in both"):
+    if change == "names":
+        other.extra = torch.nn.Linear(1, 1)
+    else:
+        other.up = torch.nn.Linear(other.up.in_features, 1)
+    message = r"the names or shapes of the parameters are not .*\. Restore these, or start in a new directory$"
+    with pytest.raises(CheckpointError, match=message):
         train(tmp_path, model=other, allow_config_changes=["parameters"])
+
+
+@pytest.mark.parametrize(("before", "now"), [("adamw", "muon"), ("muon", "lamb")])
+def test_another_optimizer_that_is_permitted_begins_without_moments(tmp_path, caplog, before, now):
+    settings = {"schedule": "constant", "muon_learning_rate": 0.01, "muon_parameters": ["up"]}
+    train(tmp_path, duration="4 steps", optimizer=before, **settings)
+    changes = ["train.duration", "train.optimizer"]
+    _, result = train(tmp_path, duration="6 steps", optimizer=now, allow_config_changes=changes, **settings)
+    assert result.steps == 6
+    assert f"the optimizer was {before}; {now} begins without its moments" in caplog.text
 
 
 def test_checkpoint_that_a_rank_does_not_see_is_an_error(tmp_path, monkeypatch):

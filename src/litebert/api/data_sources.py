@@ -5,11 +5,12 @@ Rows in memory are converted once, here; everything after this module reads tabl
 
 import hashlib
 import json
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from litebert.errors import DataError
 from litebert.files import expand_home, sha256, write_text
@@ -29,6 +30,8 @@ Data = Any
 Values that JSON does not have, such as dates, become texts.
 """
 TEXT, TEXT_PAIR, LABEL = "text", "text_pair", "label"
+MAX_NAME_BYTES: Final = 255
+"""Of the name of a file, in nearly all file systems."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,7 @@ class DataSource:
         """The source of any `Data`; DataError for anything else and for no rows."""
         if isinstance(data, str | Path):
             data = expand_home(data)
-            if not is_file(data) and not Path(data).exists():
+            if not is_file(data) and not _exists(data):
                 raise DataError(f"{name}: found the text {data!r:.80}; put it into a list, or give the path of a file")
             return cls(name, Path(data), [])
         given = list(rows_of(data, name))
@@ -91,27 +94,37 @@ def is_file(data: Data) -> bool:
 
 
 def _is_path(text: str) -> bool:
-    """Whether the text ends like the name of a file: in a dot and letters."""
-    return Path(text).suffix[1:].isalpha()
+    """Whether the text ends like the name of a file, in a dot and letters, and is no longer than one may be."""
+    return Path(text).suffix[1:].isalpha() and len(Path(text).name.encode("utf-8", "replace")) <= MAX_NAME_BYTES
+
+
+def _exists(path: Path | str) -> bool:
+    try:
+        return Path(path).exists()
+    except OSError:  # a text that is too long for a path
+        return False
 
 
 def rows_of(data: Data, name: str) -> Iterable[Mapping[str, Any]]:
     """The rows of data in memory, as dicts."""
     if hasattr(data, "to_dicts"):  # polars
         return data.to_dicts()
-    if hasattr(data, "to_pylist"):  # pyarrow
-        return data.to_pylist()
-    if hasattr(data, "features") and hasattr(data, "column_names"):  # datasets
-        return [named_labels(row, data.features) for row in data]
+    if hasattr(data, "features") and hasattr(data, "column_names"):  # datasets; a stream may not know its features
+        return [named_labels(row, data.features) if data.features else row for row in data]
     if hasattr(data, "to_dict") and hasattr(data, "columns"):  # pandas
+        if not data.columns.is_unique:
+            raise DataError(f"{name}: two columns have the same name; rename one ({', '.join(map(str, data.columns))})")
         return data.astype(object).where(data.notna(), None).to_dict("records")
     if isinstance(data, Mapping):
         validate_columns(data, name)
         return [dict(zip(data, values, strict=True)) for values in zip(*data.values(), strict=True)]
-    if hasattr(data, "to_list") or hasattr(data, "tolist"):  # a series of pandas or polars, an array of numpy
-        data = data.to_list() if hasattr(data, "to_list") else data.tolist()
-    if isinstance(data, tuple) and len(data) == 2 and not any(isinstance(part, str | Mapping) for part in data):
-        texts, labels = data
+    # A table or an array of pyarrow, a series of pandas or polars, an array of numpy.
+    for conversion in ("to_pylist", "to_list", "tolist"):
+        if hasattr(data, conversion):
+            data = getattr(data, conversion)()
+            break
+    if isinstance(data, tuple) and len(data) == 2 and all(map(_is_column, data)):
+        texts, labels = map(list, data)
         if len(texts) != len(labels):
             raise DataError(f"{name}: {len(texts)} texts and {len(labels)} labels; give as many of both")
         rows = [text_row(text, name) for text in texts]
@@ -125,12 +138,21 @@ def rows_of(data: Data, name: str) -> Iterable[Mapping[str, Any]]:
     )
 
 
+def _is_column(part: Any) -> bool:
+    return isinstance(part, Iterable) and not isinstance(part, str | Mapping)
+
+
 def validate_columns(data: Mapping[str, Any], name: str) -> None:
-    """Raise DataError for the splits of a data set, and for columns of different lengths."""
+    """Raise DataError for the splits of a data set, and for columns that are no lists or of different lengths."""
     if hasattr(data, "column_names"):  # DatasetDict
         raise DataError(
             f"{name}: found the splits {', '.join(data)}; give one of them, such as data[{next(iter(data))!r}]"
         )
+    for column, values in data.items():
+        if isinstance(values, str) or not hasattr(values, "__len__"):
+            raise DataError(
+                f"{name}: column {column!r} is a {type(values).__name__}, expected a list; put a single row into a list"
+            )
     lengths = {column: len(values) for column, values in data.items()}
     if len(set(lengths.values())) > 1:
         found = ", ".join(f"{length} of {column!r}" for column, length in lengths.items())
@@ -151,7 +173,9 @@ def text_row(text: Any, name: str) -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
-    """A value that JSON can hold: numbers and arrays of numpy as Python's."""
+    """A value that JSON can hold: numbers and arrays of numpy as Python's; None for a missing value of pandas."""
     if hasattr(value, "tolist"):
-        return value.tolist()
+        value = value.tolist()
+    if (isinstance(value, float) and math.isnan(value)) or type(value).__name__ in ("NAType", "NaTType"):
+        return None
     return [plain(each) for each in value] if isinstance(value, list | tuple) else value

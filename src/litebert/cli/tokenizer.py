@@ -27,7 +27,7 @@ def train(
         files: text files, globs or directories (.txt, .jsonl, each also .gz or .zst; .parquet), or data sets of the
             Hugging Face hub (hf:OWNER/NAME[/CONFIG][:SPLIT])
         out: the tokenizer directory to write
-        validation_fraction: share of the lines, at most 10,000, that are used for the report instead of training
+        validation_fraction: share of the lines that are not trained on; the report reads at most 10,000 of them
     """
     from litebert.commands.tokenizer import train as run
 
@@ -47,7 +47,8 @@ def encode(
     """
     from litebert.commands.tokenizer import encode as run
 
-    texts = text or tuple(line.rstrip("\n") for line in sys.stdin)
+    lines = (line.decode("utf-8", "replace") for line in sys.stdin.buffer)
+    texts = text or tuple(line.rstrip("\r\n") for line in lines)
     for row in run(tokenizer, texts):
         pieces = " ".join(f"{piece}/{index}" for piece, index in zip(row["pieces"], row["ids"], strict=True))
         emit(row, pieces, as_json=json)

@@ -29,7 +29,7 @@ _PERMISSION = "train.allow_config_changes"
 """Names the settings that may change; it may always change itself."""
 ALWAYS_CHANGEABLE = frozenset(
     {
-        *("microbatch_size", "compute.compile", "compute.activation_checkpoint_interval"),
+        *("microbatch_size", "compute.compile", "compute.native_kernels", "compute.activation_checkpoint_interval"),
         *(f"train.{name}" for name in NON_NUMERIC_SETTINGS if name != "evaluate_every"),
     }
 )

@@ -3,15 +3,18 @@
 import io
 import logging
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future
 from pathlib import Path
-from typing import Self
+from threading import Thread
+from typing import Any, Self
 
 import numpy as np
 import sentencepiece
 from pydantic import Field, model_validator
 
 from litebert.errors import ConfigError, DataError
+from litebert.files import require_writable
 from litebert.randomness import rng_for
 from litebert.tokenization.sentencepiece_model import SentencePieceModel
 from litebert.tokenization.text_settings import TextSettings
@@ -69,6 +72,7 @@ class TokenizerSettings(TextSettings):
 
 def train_tokenizer(texts: Iterable[str], settings: TokenizerSettings, out: Path) -> Tokenizer:
     """A tokenizer trained on the lines of `texts` and saved to the directory `out`; equal texts give equal bytes."""
+    require_writable(out)
     lines = (settings.normalize(line) for text in texts for line in text.splitlines())
     rng = rng_for(settings.seed, "tokenizer lines")
     sample = sample_lines(filter(None, lines), settings.input_sentence_size, rng=rng)
@@ -100,7 +104,8 @@ def _train(lines: list[str], settings: TokenizerSettings) -> bytes:
     model = io.BytesIO()
     specials = SentencePieceModel.specials
     try:
-        sentencepiece.SentencePieceTrainer.train(
+        _in_thread(
+            sentencepiece.SentencePieceTrainer.train,
             sentence_iterator=iter(lines),
             model_writer=model,
             model_type="unigram",
@@ -121,6 +126,20 @@ def _train(lines: list[str], settings: TokenizerSettings) -> bytes:
     except RuntimeError as error:
         raise _translated(error, settings) from None
     return model.getvalue()
+
+
+def _in_thread(call: Callable[..., None], **arguments: Any) -> None:
+    """Call it and wait, so that Ctrl-C ends the wait: Python sees a signal only between its own instructions."""
+    ended = Future[None]()
+
+    def run() -> None:
+        try:
+            ended.set_result(call(**arguments))
+        except Exception as error:
+            ended.set_exception(error)
+
+    Thread(target=run, daemon=True).start()
+    ended.result()
 
 
 def _translated(error: RuntimeError, settings: TokenizerSettings) -> ConfigError | DataError:

@@ -3,6 +3,7 @@
 import gzip
 import json
 import multiprocessing
+from pathlib import Path
 
 import pytest
 import torch
@@ -275,6 +276,7 @@ def test_pattern_that_is_the_name_of_a_file_is_that_file(tmp_path):
     path.write_text("text\n")
     assert not is_pattern(path)
     assert not is_pattern(tmp_path / "a.csv")
+    assert not is_pattern(Path("hf:owner/name:test[:200]"))
 
 
 @pytest.mark.parametrize(

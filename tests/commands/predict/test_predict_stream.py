@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -20,7 +21,7 @@ from litebert.inference import pipeline
 from litebert.model.io.model_directory import save_model
 from litebert.model.models import ForSequenceClassification, ForTokenClassification
 from litebert.tasks.input_settings import InputSettings
-from litebert.tasks.output_formats import OutputError, RowFormat
+from litebert.tasks.output_formats import OutputError, RowFormat, TableFormat
 from litebert.tasks.readers.tables import iter_tables
 from litebert.tasks.results import Regression
 from support.programs.forks import ForkedPopen
@@ -321,3 +322,8 @@ def test_output_that_another_process_writes_is_refused(classifier, tmp_path):
         predict(PredictRun(model=str(classifier), input=table, output=tmp_path / "out.csv"))
     predict(PredictRun(model=str(classifier), input=table, output=tmp_path / "out.csv"))
     assert not lock.exists()
+
+
+def test_tables_have_booleans_as_labels_have_them_and_later_lists_as_json():
+    records = [{"label": True, "more": None, "left out": []}, {"label": False, "more": ["z"], "new": 1}]
+    assert TableFormat(Path("out.csv")).lines(records) == 'label,more\ntrue,\nfalse,"[""z""]"\n'

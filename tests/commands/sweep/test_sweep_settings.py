@@ -2,6 +2,7 @@
 
 import pytest
 
+from litebert.commands.finetune import finetune_settings
 from litebert.commands.sweep.sweep_settings import SweepRun, load_sweep_config, parse_grid
 from litebert.errors import ConfigError
 
@@ -61,3 +62,16 @@ def test_sweep_without_a_valid_grid_is_rejected(values, message):
 def test_sweep_settings_round_trip():
     run = load_sweep_config("default", given=GIVEN, grid=["train.learning_rate=1e-5,2e-5", "seed=0..1"])
     assert SweepRun.parse(run.to_dict(), where="test") == run
+
+
+def test_models_of_two_sizes_with_the_settings_of_one_are_a_warning(monkeypatch, caplog):
+    monkeypatch.setattr(finetune_settings, "hidden_size_of", {"small": 128, "large": 768}.get)
+    monkeypatch.setattr(finetune_settings, "num_training_rows", lambda data: 1000)
+    given = {**GIVEN, "model": "small"}
+    load_sweep_config("default", given=given, grid=["model=small,large"])
+    (message,) = caplog.messages
+    assert message.startswith("grid: large by itself would have ")
+    assert "train.learning_rate=" in message
+    assert "every trial has the settings for small" in message
+    load_sweep_config("default", given=given, grid=["model=small", "seed=0..1"])
+    assert len(caplog.messages) == 1

@@ -5,6 +5,7 @@ import types
 
 import pytest
 
+from litebert.corpus.build import executors
 from litebert.corpus.build.build_corpus import CorpusBuild, build_corpus
 from litebert.corpus.build.executors import build_with_datatrove, plan_to_files, publish_written, write_planned
 from litebert.corpus.corpus_settings import CorpusSettings
@@ -136,3 +137,12 @@ def test_executor_ray_gets_the_three_stages_in_order(build, monkeypatch):
     assert [stage["pipeline"][0].func for stage in made[:3]] == [plan_to_files, write_planned, publish_written]
     assert all(stage["cpus_per_task"] == 1 for stage in made[:3])
     assert made[3] == "run"
+
+
+def test_tasks_of_a_cluster_are_not_limited_by_the_cores_of_this_machine(build, monkeypatch):
+    run = []
+    monkeypatch.setattr(executors, "run_stages", lambda stages, *_, **__: run.append(stages[1].tasks))
+    build_with_datatrove(build, "slurm", tasks=10**4, options={})
+    assert run == [10**4]
+    with pytest.raises(ConfigError, match="workers: expected 1 to"):
+        build_with_datatrove(build, "local", tasks=10**4, options={})

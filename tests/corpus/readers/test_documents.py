@@ -77,6 +77,25 @@ def test_find_files_returns_files_once_in_the_order_of_paths(tmp_path):
     assert [path.name for path in find_files([tmp_path])] == ["a.txt", "b.txt", "c.jsonl"]
 
 
+def test_find_files_follows_links_to_directories_and_ends(tmp_path):
+    for name in ("text", "elsewhere"):
+        (tmp_path / name).mkdir()
+    for name in ("text/a.txt", "elsewhere/b.txt"):
+        (tmp_path / name).write_text("x")
+    (tmp_path / "text" / "linked").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "text" / "again").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "elsewhere" / "round").symlink_to(tmp_path / "text")
+    assert find_files([tmp_path / "text"]) == [tmp_path / "text" / "a.txt", tmp_path / "text" / "again" / "b.txt"]
+
+
+@pytest.mark.parametrize("pattern", ["*", "**", "**/*"])
+def test_find_files_reads_directories_that_a_pattern_matches(tmp_path, pattern):
+    (tmp_path / "deep").mkdir()
+    for name in ("a.txt", "deep/b.txt"):
+        (tmp_path / name).write_text("x")
+    assert [path.name for path in find_files([tmp_path / pattern])] == ["a.txt", "b.txt"]
+
+
 def test_find_files_counts_and_logs_files_of_unknown_format(tmp_path, caplog):
     for name in ("a.txt", "notes.pdf", ".hidden"):
         (tmp_path / name).write_text("x")

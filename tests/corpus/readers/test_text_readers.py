@@ -92,6 +92,7 @@ def test_json_row_with_empty_text_is_counted(tmp_path):
 BAD_ROWS = [
     (b"{", "not JSON"),
     (b"[" * 100_000, "not JSON"),
+    (b'{"text": "a", "n": ' + b"9" * 5000 + b"}", "not JSON"),
     (b"[1]", "found list"),
     (b"{}", "expected text under 'text', found NoneType"),
     (b'{"text": 3}', "found int"),

@@ -69,6 +69,7 @@ def write_dump(path: Path, compress=plain, *, pages=PAGES) -> Path:
         ("d.xml.bz2", bz2.compress),
         ("d-multistream.xml.bz2", multistream),
         ("d.xml.gz", gzip.compress),
+        ("d-articles1.xml-p1p41242.bz2", bz2.compress),
     ],
 )
 def test_wikipedia_dump_becomes_its_articles(tmp_path, name, compress):

@@ -1,3 +1,5 @@
+import weakref
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -19,6 +21,22 @@ from support.data.corpus_builders import FIRST_ID, VOCAB_SIZE, make_corpus
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory):
     return make_corpus(tmp_path_factory.mktemp("statistics"), [[[7, 9, 8, 6, 5]] * 20 + [[30]] * 5])
+
+
+def test_text_statistics_hold_one_shard_at_a_time(tmp_path, monkeypatch):
+    corpus = make_corpus(tmp_path, [[[7, 9]] * 4 for _ in range(6)])
+    opened, most = [], []
+
+    def shard(number):
+        found = corpus._open_shard(number)
+        opened.append(weakref.ref(found))
+        most.append(sum(each() is not None for each in opened))
+        return found
+
+    monkeypatch.setattr(corpus, "shard", shard)
+    count_text(corpus)
+    assert len(most) > len(corpus.entries)
+    assert max(most) <= 2, "the next one is opened before the last is freed"
 
 
 def test_example_statistics_count_the_batches_of_a_run(corpus):

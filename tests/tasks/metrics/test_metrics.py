@@ -288,6 +288,21 @@ def test_own_metric_applies_to_every_task_type_and_may_be_replaced(own_metrics):
     assert measure(["agreement"], [1], [1]) == {"agreement": 0.75}
 
 
+def test_own_metric_may_return_a_number_of_numpy_and_nothing_else(own_metrics):
+    def correct(predictions, labels):
+        return (predictions == labels).sum()
+
+    def words(predictions, labels):
+        return "many"
+
+    for each in (correct, words):
+        metrics.register_metric(each)
+    found = measure(["correct"], np.array([1, 0]), np.array([1, 1]))["correct"]
+    assert (found, type(found)) == (1.0, float)
+    with pytest.raises(ConfigError, match="metrics: words returned a str, expected a number"):
+        measure(["words"], np.array([1]), np.array([1]))
+
+
 def test_own_metric_with_the_name_of_another_metric_is_refused(own_metrics):
     def accuracy(predictions, labels):
         return 1.0

@@ -9,16 +9,17 @@ from hypothesis import strategies as st
 
 from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.labelled_data import Example, LabelledData, Task
+from litebert.tasks.metrics import metrics as metrics_module
 from litebert.tasks.results import softmax
 from litebert.tasks.types.multiple_choice.choice_examples import ChoiceExample
 from litebert.tasks.types.registry import get_task_type
 from litebert.tasks.types.token_classification.token_examples import TokenExample
 
 
-def evaluated(name, examples, labels, outputs):
+def evaluated(name, examples, labels, outputs, *, metrics=()):
     """The evaluation and the error examples of model outputs."""
     task_type, data = get_task_type(name), LabelledData(Path("x"), name, tuple(examples), labels, "")
-    metrics = task_type.metrics
+    metrics = metrics or task_type.metrics
     task = Task(
         task_type=name, text=("t",), label="y", labels=labels, metrics=metrics, metric_for_best_model=metrics[0]
     )
@@ -93,6 +94,21 @@ def test_regression_evaluation_has_correlations_only():
     assert evaluation.to_text() == "pearson 0.9820, spearman 1.0000 on 3 examples"
     assert [error.loss for error in errors] == [0, 0, 1]
     assert errors[2].text == "a\nb"
+
+
+def test_own_metric_is_measured_on_all_examples_and_not_on_parts(monkeypatch):
+    def of_two(predictions, scores):
+        assert len(predictions) > 1, "as a correlation"
+        return 0.5
+
+    monkeypatch.setattr(metrics_module, "METRICS", dict(metrics_module.METRICS))
+    monkeypatch.setattr(metrics_module, "_OWN_METRICS", set())
+    names = ("neg_mean_absolute_error", metrics_module.register_metric(of_two))
+    examples = [Example(text="x", target=float(y), slice=s) for y, s in ((1, "a"), (2, "b"))]
+    evaluation, _ = evaluated("regression", examples, None, [[1.0], [2.0]], metrics=names)
+    assert evaluation.metrics == {"neg_mean_absolute_error": 0.0, "of_two": 0.5}
+    assert [set(part.metrics) for part in evaluation.by_slice] == [{"neg_mean_absolute_error"}] * 2
+    assert "of_two" in evaluation.to_text()
 
 
 def test_multi_label_evaluation_is_overall_and_by_label():

@@ -59,14 +59,15 @@ def evaluate_labelled(
     `report` is an HTML file to write; `pipeline` is the model, if it is loaded already (default: loaded in fp32).
     """
     columns = columns or Columns()
-    validate_columns_apply(asdict(columns), file)
+    validate_columns_apply(asdict(columns), file)  # before the model is loaded
     pipeline = pipeline or load_pipeline(model)
     data = labelled_data(pipeline, file, columns)
     return _evaluate(pipeline, model, task_for(data, columns, metrics), data, report)
 
 
 def labelled_data(pipeline: Pipeline, file: Path, columns: Columns) -> LabelledData:
-    """A labelled file as the model of `pipeline` reads it."""
+    """A labelled file as the model of `pipeline` reads it; ConfigError for columns of a file that has none."""
+    validate_columns_apply(asdict(columns), file)
     options = ReadOptions(
         task_type=pipeline.task_type.name, labels=pipeline.labels if pipeline.task_type.has_labels else None
     )

@@ -20,6 +20,7 @@ from litebert.commands.result import Result
 from litebert.datatrove_stages import Stage, run_stages
 from litebert.errors import CheckpointError, ConfigError, DataError
 from litebert.files import read_json_object, write_json
+from litebert.hub_datasets import is_dataset_name
 from litebert.machine import validate_processes
 from litebert.parallel_map import run_in_order
 from litebert.settings import InferencePrecision, Settings, with_overrides
@@ -115,8 +116,8 @@ class FilesWritten(Result):
 
 
 def is_pattern(path: Path) -> bool:
-    """Whether a path has wildcards and is not the name of a file."""
-    return glob.has_magic(str(path)) and not path.exists()
+    """Whether a path has wildcards and is not the name of a file or, as `hf:NAME:test[:200]`, of a data set."""
+    return glob.has_magic(str(path)) and not path.exists() and not is_dataset_name(path)
 
 
 def with_kept_precision(run: R, out: Path, device: Callable[[], str]) -> R:

@@ -6,6 +6,7 @@ that wrong settings are refused at once.
 
 import hashlib
 import json
+import logging
 import math
 import re
 from collections.abc import Collection, Iterable, Mapping
@@ -20,10 +21,13 @@ from pydantic import Field, field_validator
 
 from litebert.commands.finetune.finetune_settings import DevSplit, FinetuneRun, LabelledFiles, load_finetune_config
 from litebert.errors import ConfigError
-from litebert.settings import MAX_SEEDS, Settings, with_overrides
+from litebert.settings import MAX_SEEDS, Settings, changed_names, flatten, with_overrides
+
+logger = logging.getLogger(__name__)
 
 SEED: Final = "seed"
 """The axis of repetitions; trials that differ along any other axis are different configurations."""
+MODEL: Final = "model"
 _RANGE: Final = re.compile(r"(\d+)\.\.(\d+)")
 _MAX_TRIALS: Final = 10_000
 REPLACEMENT_SEED_STEP: Final = 1000
@@ -93,7 +97,22 @@ def load_sweep_config(
         base = load_finetune_config(recipe, overrides, given={"baseline": False, **given}, open_files=open_files)
         run = SweepRun.parse({"base": base.to_dict(), "grid": axes, "retry_collapsed": retry_collapsed}, where="sweep")
         trials_of(run)
+    for model in axes.get(MODEL, ()):
+        alone = load_finetune_config(recipe, overrides, given={"baseline": False, **given, MODEL: str(model)})
+        _warn_of_settings_by_size(run.base, alone)
     return run
+
+
+def _warn_of_settings_by_size(base: FinetuneRun, alone: FinetuneRun) -> None:
+    """Recipes may choose settings by the size of a model, and all trials have those that were chosen once."""
+    chosen, own = flatten(base.to_dict()), flatten(alone.to_dict())
+    if names := [name for name in changed_names(chosen, own) if name != MODEL]:
+        values = ", ".join(f"{name}={own[name]} instead of {chosen[name]}" for name in names)
+        logger.warning(
+            "grid: %s by itself would have %s; every trial has the settings for %s. For a fair comparison run one "
+            "sweep for each model, or give these settings",
+            *(alone.model, values, base.model),
+        )
 
 
 def parse_grid(words: Iterable[str]) -> dict[str, list[Value]]:

@@ -115,9 +115,8 @@ class CorpusBuild:
         """The temporary directory, which becomes `out` when the build is complete."""
         return self.out.with_name(f".{self.out.name}.building")
 
-    def validate(self, *, workers: int) -> None:
-        """Raise a ConfigError for invalid arguments, before anything is read."""
-        validate_processes(workers, where="workers")
+    def validate(self) -> None:
+        """Raise a ConfigError if the corpus exists, before anything is read."""
         if self.out.exists():
             raise ConfigError(f"{self.out}: exists already; delete it or choose another directory")
 
@@ -228,9 +227,10 @@ def build_corpus(
         DataError: Text cannot be read, there is no text, or a validation document is also a training document.
     """
     build = CorpusBuild(files, tokenizer, settings, out, validation)
-    build.validate(workers=workers)
+    validate_processes(workers, where="workers")
+    build.validate()
     with _locked(build.directory, out):
-        build.validate(workers=workers)  # again, because another build may have finished before the lock was free
+        build.validate()  # again, because another build may have finished before the lock was free
         return _run(build, workers=workers, progress=progress or LogProgress())
 
 

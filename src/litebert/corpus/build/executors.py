@@ -18,6 +18,7 @@ from litebert.corpus.build.shard_writer import ShardTask, finished_shard, write_
 from litebert.datatrove_stages import DatatroveExecutor, Stage, run_stages
 from litebert.errors import LitebertError
 from litebert.files import write_bytes, write_json
+from litebert.machine import validate_processes
 
 logger = logging.getLogger(__name__)
 
@@ -33,7 +34,9 @@ def build_with_datatrove(
     Slurm jobs continue after this returns. `options` are arguments of the datatrove executor, such as partition and
     time for Slurm; ConfigError if it does not accept them. `build.files` must be paths, not documents.
     """
-    build.validate(workers=tasks)
+    if executor == "local":
+        validate_processes(tasks, where="workers")
+    build.validate()
     logs = build.directory.with_suffix(".logs")
     stages = [
         Stage("plan", partial(plan_to_files, build), 1),

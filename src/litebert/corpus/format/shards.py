@@ -24,7 +24,7 @@ WORD_STARTS = "word-starts.npy"
 SHARD_RECORD = "shard.json"
 TOKENIZER = "tokenizer"
 MAX_OPEN_SHARDS = 256
-"""Number of shards kept open; each uses two file descriptors, and many systems allow 1024 per process."""
+"""Number of shards kept open; each uses three file descriptors, and many systems allow 1024 per process."""
 
 Split = Literal["train", "validation"]
 SPLITS: tuple[Split, ...] = get_args(Split)

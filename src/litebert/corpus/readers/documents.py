@@ -12,6 +12,7 @@ from litebert.corpus.corpus_settings import CorpusSettings
 from litebert.corpus.readers.decompression import ByteCounter
 from litebert.corpus.readers.text_readers import FOLDER_ENDINGS, TextReader, format_of
 from litebert.errors import DataError
+from litebert.files import files_below
 from litebert.hub_datasets import is_dataset_name
 
 logger = logging.getLogger(__name__)
@@ -87,18 +88,20 @@ def _matches(pattern: str, counts: Counter[str]) -> list[Path]:
     matches = [path] if path.exists() else [Path(name) for name in glob.glob(pattern, recursive=True)]  # noqa: PTH207
     if not matches:
         raise DataError(f"{pattern}: no such file, and no file matches it as a pattern; give an existing path")
-    for match in matches:
-        format_of(match)
-    return matches
+    files = [match for match in matches if not match.is_dir()]
+    for file in files:
+        format_of(file)
+    # The files of directories that match `**` match it, too.
+    directories = [] if "**" in pattern else [match for match in matches if match.is_dir()]
+    return [*files, *(file for directory in directories for file in _files_in(directory, counts))]
 
 
 def _files_in(directory: Path, counts: Counter[str]) -> list[Path]:
-    visible = (
+    files = [
         path
-        for path in directory.rglob("*")
+        for path in files_below(directory)
         if not any(part.startswith(".") for part in path.relative_to(directory).parts)
-    )
-    files = [path for path in visible if path.is_file()]
+    ]
     readable = [file for file in files if file.name.endswith(FOLDER_ENDINGS)]
     if not readable:
         expected = ", ".join(FOLDER_ENDINGS)

@@ -96,7 +96,7 @@ class TextReader:
         if text := self.decode(b"".join(pieces), number):
             try:
                 row = json.loads(text)
-            except (json.JSONDecodeError, RecursionError) as error:
+            except (ValueError, RecursionError) as error:  # also a number of more digits than Python reads
                 self._invalid_row(number, f"not JSON ({error})")
                 return
             yield from self.paragraphs(row.get(self.settings.text_key) if isinstance(row, dict) else row, number)

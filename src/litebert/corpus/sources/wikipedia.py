@@ -18,6 +18,7 @@ from xml.etree import ElementTree
 from litebert.corpus.readers.decompression import decompressed, translate_read_errors
 from litebert.corpus.sources.writing import SourceReport, write_documents
 from litebert.errors import DataError
+from litebert.files import files_below
 
 _DISAMBIGUATION = re.compile(
     r"__DISAMBIG__|\{\{\s*(?:[^{}|\n]*\b)?"
@@ -79,9 +80,10 @@ def _documents(sources: Sequence[Path], counts: Counter[str]) -> Iterator[str | 
     for source in sources:
         if not source.exists():
             raise DataError(f"{source}: no such file or directory; give a dump or the output of WikiExtractor")
-        files = sorted(file for file in source.rglob("*") if file.is_file()) if source.is_dir() else [source]
-        for path in files:
-            yield from _articles(path, counts) if ".xml" in path.suffixes else _extracted(path, counts)
+        for path in sorted(files_below(source)) if source.is_dir() else [source]:
+            # `.xml-p1p41242`: a part of the dump of a large wiki.
+            is_dump = any(suffix.startswith(".xml") for suffix in path.suffixes)
+            yield from _articles(path, counts) if is_dump else _extracted(path, counts)
 
 
 def _articles(path: Path, counts: Counter[str]) -> Iterator[str | None]:

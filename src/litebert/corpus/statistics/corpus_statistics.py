@@ -1,13 +1,13 @@
 """Statistics of the text of a corpus and of the examples that a run draws from it."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Self, TypeVar
 
 import numpy as np
 
-from litebert.corpus.format.shards import Corpus
+from litebert.corpus.format.shards import Corpus, Shard
 from litebert.corpus.sampling.example_grid import ExampleGrid, to_grid
 from litebert.corpus.sampling.masking import MaskedGrid, find_mask_units, mask_tokens, ngram_probabilities
 from litebert.corpus.sampling.pretrain_batches import PretrainBatches
@@ -147,7 +147,6 @@ class ExampleStatistics:
 
 def count_text(corpus: Corpus) -> TextStatistics:
     """Read every shard of a split and count its text."""
-    shards = [corpus.shard(number) for number in range(len(corpus.entries))]
     vocabulary = corpus.vocabulary
     occurrences = token_counts(corpus, max_tokens=corpus.num_tokens)
     return TextStatistics(
@@ -155,10 +154,15 @@ def count_text(corpus: Corpus) -> TextStatistics:
         unknown_tokens=int(occurrences[vocabulary.unk_id]),
         used_pieces=int(np.count_nonzero(occurrences)),
         vocab_size=vocabulary.size,
-        sentences=LengthHistogram.of(np.diff(shard.sentences) for shard in shards),
-        documents=LengthHistogram.of(np.diff(shard.sentences[shard.documents]) for shard in shards),
-        sentences_per_document=LengthHistogram.of(np.diff(shard.documents) for shard in shards),
+        sentences=LengthHistogram.of(np.diff(shard.sentences) for shard in _shards(corpus)),
+        documents=LengthHistogram.of(np.diff(shard.sentences[shard.documents]) for shard in _shards(corpus)),
+        sentences_per_document=LengthHistogram.of(np.diff(shard.documents) for shard in _shards(corpus)),
     )
+
+
+def _shards(corpus: Corpus) -> Iterator[Shard]:
+    """One after the other: all at once would need more files than a process may open."""
+    return map(corpus.shard, range(len(corpus.entries)))
 
 
 def count_examples(

@@ -179,6 +179,7 @@ _NAMES_ELSEWHERE: Final = {
 def register_metric(measure: Callable[[Any, Any], float]) -> str:
     """Add a metric of your own, of which more is better; returns its name, that of the function.
 
+    It is measured on all examples, not on slices and ranges of lengths, which may have a single one.
     `measure` takes (predictions [N], labels [N]) as the metrics of the task type do: indices of labels for
     classification, scores for regression. ConfigError for the name of another metric, and without a name.
     """
@@ -190,6 +191,11 @@ def register_metric(measure: Callable[[Any, Any], float]) -> str:
     METRICS[name] = Metric(measure)
     _OWN_METRICS.add(name)
     return name
+
+
+def metrics_of_parts(names: Iterable[str]) -> list[str]:
+    """The metrics that any part of the examples has; one from `register_metric` may need several examples or labels."""
+    return [name for name in names if name not in _OWN_METRICS]
 
 
 def check_metrics(names: Iterable[str], *, applicable: Sequence[str], num_labels: int) -> None:
@@ -216,9 +222,17 @@ def measure(names: Iterable[str], predictions: Any, labels: Any, probabilities: 
     """Each named metric of `predictions`, or of `probabilities`, against `labels`, all as `Metric` says."""
     found = {name: METRICS[name] for name in names}
     return {
-        name: metric.measure(probabilities if metric.takes_probabilities else predictions, labels)
+        name: _number(name, metric.measure(probabilities if metric.takes_probabilities else predictions, labels))
         for name, metric in found.items()
     }
+
+
+def _number(name: str, value: Any) -> float:
+    """A score as a number of Python, which files can hold: a metric of the user may return one of numpy."""
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise ConfigError(f"metrics: {name} returned a {type(value).__name__}, expected a number") from None
 
 
 def wilson_interval(correct: float, total: float) -> tuple[float, float]:

@@ -20,7 +20,7 @@ from litebert.tasks.encoded import Encoded, LabelledBatch, encode_sequences
 from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.labelled_data import ClassWeights, Example, InvalidAnswers, LabelledData, Target, Task
 from litebert.tasks.metrics.evaluation import Evaluation, parts, parts_by_length
-from litebert.tasks.metrics.metrics import METRICS, measure, take
+from litebert.tasks.metrics.metrics import METRICS, measure, metrics_of_parts, take
 from litebert.tasks.output_formats import OutputFormat
 from litebert.tasks.readers.columns import Columns, group_and_slice
 from litebert.tasks.readers.tables import Table
@@ -269,9 +269,9 @@ def score(
 def measured(
     task: Task, predicted: Any, targets: Any, probabilities: np.ndarray | None = None
 ) -> Callable[[np.ndarray], dict[str, float]]:
-    """The metrics of `task` as a function of the positions of examples."""
+    """The metrics of `task` as a function of the positions of examples; of a part without those of the user."""
     return lambda rows: measure(
-        task.metrics,
+        task.metrics if len(rows) == len(targets) else metrics_of_parts(task.metrics),
         take(predicted, rows),
         take(targets, rows),
         None if probabilities is None else probabilities[rows],

@@ -22,7 +22,9 @@ from litebert.training.train_settings import TrainSettings
 logger = logging.getLogger(__name__)
 SETTINGS_OF_BATCHES = frozenset({"batch_size", "corpus", "data", "data_mixture", "max_length", "sampling", "seed"})
 """A change of these that is permitted changes the digest of the batches, too."""
-DESCRIPTIONS = {"batches": "the examples of the batches", "parameters": "the names or shapes of the parameters"}
+PARAMETERS, OPTIMIZER = "parameters", "train.optimizer"
+"""Fields of a fingerprint: weights of other names or shapes cannot be loaded, moments of another optimizer are not."""
+DESCRIPTIONS = {"batches": "the examples of the batches", PARAMETERS: "the names or shapes of the parameters"}
 """What the digests of the trainer itself are of."""
 
 
@@ -51,7 +53,7 @@ class Fingerprint:
             "train": settings.numeric_settings(),
             "batches": batches.fingerprint,
             "batch_size": batches.batch_size,
-            "parameters": parameters_digest(model),
+            PARAMETERS: parameters_digest(model),
         }
         defaults = defaults_of({**others, "train": settings})
         return cls(flatten(own | dict(others)), defaults, {**DESCRIPTIONS, **(descriptions or {})})
@@ -61,13 +63,13 @@ class Fingerprint:
         saved = {name: self.defaults[name] for name in self.values if name in self.defaults} | dict(saved)
         if any(name.partition(".")[0] in SETTINGS_OF_BATCHES for name in allowed):
             allowed = (*allowed, "batches")
-        refused = [name for name in changed_names(saved, self.values) if not is_permitted(name, allowed)]
+        changed = changed_names(saved, self.values)
+        refused = [name for name in changed if name == PARAMETERS or not is_permitted(name, allowed)]
         if refused:
             changes = "; ".join(self._change(name, saved.get(name)) for name in refused)
-            raise CheckpointError(
-                f"{where}: the checkpoint is of another run: {changes}. Restore these, start in a new directory, "
-                f"or permit the change by train.allow_config_changes=[{','.join(refused)}]"
-            )
+            advice = "start in a new directory, or permit the change by train.allow_config_changes"
+            advice = f"{advice}=[{','.join(refused)}]" if PARAMETERS not in refused else "or start in a new directory"
+            raise CheckpointError(f"{where}: the checkpoint is of another run: {changes}. Restore these, {advice}")
 
     def _change(self, name: str, before: Leaf) -> str:
         if name in self.descriptions:
@@ -178,6 +180,10 @@ class RunCheckpoints:
         state = read_state(path)
         model, optimizer = read_tensors(path)
         restore_model(self._run.model, model)
+        before, now = (each.get(OPTIMIZER) for each in (state["fingerprint"], self._fingerprint.values))
+        if before != now:
+            logger.warning("%s: the optimizer was %s; %s begins without its moments", path, before, now)
+            optimizer = {}
         restore_optimizer(self._run.model, self._optimizer, optimizer)
         self._run.progress, self._run.evaluation_due = TrainingProgress(**state["progress"]), state["evaluation_due"]
         for callback in self._callbacks:

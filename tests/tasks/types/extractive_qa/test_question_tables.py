@@ -79,6 +79,12 @@ def test_question_table_reads_groups_slices_and_starts(tmp_path):
     assert question.answers[0].start == 13, "off by one, corrected"
 
 
+def test_question_table_reads_starts_that_a_data_frame_has_made_floats(tmp_path):
+    rows = table(tmp_path, row(id="a", answer_start=13.0), row("", id="b", answer_start=None))
+    first, second = read_question_table(rows, QuestionColumns(answer_start="answer_start", id="id")).values()
+    assert (first.answers[0].start, second.answers) == (13, ())
+
+
 def test_question_table_with_an_empty_answer_has_no_answer(tmp_path):
     (question,) = read_question_table(table(tmp_path, row("")), QuestionColumns()).values()
     assert question.answers == ()

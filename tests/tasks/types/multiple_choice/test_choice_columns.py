@@ -20,6 +20,10 @@ def test_correct_option_is_a_letter_an_index_or_a_text(value, index):
     assert correct([value], [OPTIONS]) == [index]
 
 
+def test_correct_option_may_differ_in_the_spaces_around_it():
+    assert correct(["blue"], [("red", " blue", "green")]) == [1]
+
+
 @pytest.mark.parametrize("value", ["", "AB", "D", "3", "-1", "yellow", "²"])
 def test_correct_option_is_none_of_the_options(value):
     with pytest.raises(DataError, match=r"row 1: .* is none of the 3 options; give a letter from A to C, a number"):

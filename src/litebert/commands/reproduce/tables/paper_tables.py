@@ -146,7 +146,7 @@ class Table(Settings):
         return [task for task in scale.tasks if task in self.tasks]
 
     def with_intervals(self, within: float | None) -> "Table":
-        """The table with a claim for each row that its average, or without one its score on each task, is as published."""
+        """The table with a claim for each row that its average, or else its score on each task, is as published."""
         if within is None:
             return self
         claims = [

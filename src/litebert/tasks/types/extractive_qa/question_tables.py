@@ -108,6 +108,8 @@ def _optional(table: Table, column: str | None) -> Sequence[str | None]:
 
 
 def _start(text: str, *, where: str) -> int:
-    if not re.fullmatch(r"\d{1,12}", text.strip(), re.ASCII):
+    # `2.0`: pandas makes a column of numbers with a missing one, a question without an answer, one of floats.
+    number = re.fullmatch(r"(\d{1,12})(?:\.0+)?", text.strip(), re.ASCII)
+    if not number:
         raise DataError(f"{where}: expected a whole number from 0, found {text!r}")
-    return int(text)
+    return int(number[1])

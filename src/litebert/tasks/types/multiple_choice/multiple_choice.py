@@ -97,8 +97,9 @@ def readings(value: str, options: Sequence[str]) -> dict[str, int]:
         found["letter"] = letters.index(value)
     if value.isascii() and value.isdigit() and int(value) < len(options):
         found["number"] = int(value)
-    if options.count(value) == 1:
-        found["text"] = options.index(value)
+    texts = [option.strip() for option in options]
+    if texts.count(value) == 1:
+        found["text"] = texts.index(value)
     return found
 
 
