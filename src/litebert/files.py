@@ -137,21 +137,9 @@ def locked(file: Path, *, busy: LitebertError, timeout: float = 0) -> Iterator[N
         lock.release()
 
 
-def files_below(directory: Path) -> Iterator[Path]:
-    """The files below a directory, also behind links to directories; a directory that is met again is left out."""
-    met: set[Path] = set()
-    for folder, folders, files in os.walk(directory, followlinks=True):
-        if (real := Path(folder).resolve()) in met:
-            folders.clear()
-            continue
-        met.add(real)
-        folders.sort()  # of two links to one directory the same is followed everywhere
-        yield from filter(Path.is_file, (Path(folder, name) for name in files))
-
-
 def distinct_names(paths: Sequence[Path]) -> list[str]:
     """A name for each path: as many of its last parts as tell all of them apart, all of them for equal paths."""
-    parts = [path.resolve().parts for path in paths]
+    parts = [path.absolute().parts for path in paths]
     names: list[str] = []
     for depth in range(1, max(map(len, parts), default=0) + 1):
         names = ["/".join(part[-depth:]) for part in parts]

@@ -27,9 +27,11 @@ def frame(library):
         lambda: frame("pandas"),
         lambda: frame("polars"),
         lambda: pytest.importorskip("pyarrow").Table.from_pylist(ROWS),
+        lambda: dict(zip(("text", "label"), map(pytest.importorskip("pyarrow").array, (TEXTS, LABELS)), strict=True)),
+        lambda: tuple(map(pytest.importorskip("pyarrow").array, (TEXTS, LABELS))),
         lambda: pytest.importorskip("datasets").Dataset.from_list(ROWS),
     ],
-    ids=["rows", "texts and labels", "columns", "pandas", "polars", "pyarrow", "datasets"],
+    ids=["rows", "texts and labels", "columns", "pandas", "polars", "pyarrow", "arrays", "two arrays", "datasets"],
 )
 def test_data_in_memory_are_the_same_rows(make):
     assert DataSource.of(make(), "train").rows == ROWS
@@ -141,8 +143,9 @@ def test_dates_become_texts(tmp_path):
         ("A film. We liked it", "train: found the text 'A film. We liked it'; put it into a list"),
         ("A film. " * 100, "train: found the text 'A film. .*; put it into a list"),
         (f"{'A film. ' * 100}again.so", "train: found the text 'A film. .*; put it into a list"),
-        ({"text": "good", "label": "pos"}, "train: column 'text' is a str, expected a list; put a single row into"),
-        ({"text": ["good"], "label": 1}, "train: column 'label' is a int, expected a list; put a single row into"),
+        (f"{'A film. ' * 100}and/or again.so", "train: found the text 'A film. .*; put it into a list"),
+        ({"text": "good", "label": "pos"}, "train: column 'text' is a str, expected a list with a value"),
+        ({"text": ["good"], "label": 1}, "train: column 'label' is a int, expected a list with a value"),
         ((3, 4), "train: found a int among the rows"),
     ],
 )

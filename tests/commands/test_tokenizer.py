@@ -7,7 +7,7 @@ import pytest
 
 from litebert.commands import tokenizer as tokenizer_run
 from litebert.commands.tokenizer import TokenizerResult, encode, train
-from litebert.errors import ConfigError, DataError
+from litebert.errors import CheckpointError, ConfigError, DataError
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.tokenization.vocabulary_training import TokenizerSettings
 from support.data.texts import write_documents
@@ -106,3 +106,13 @@ def test_tokenizer_encode_offsets_slice_the_text(tmp_path):
     assert len(row["ids"]) == len(row["pieces"]) == len(row["offsets"])
     slices = [text[start:end].lower().strip() for start, end in row["offsets"]]
     assert slices == [piece.replace("▁", "") for piece in row["pieces"]]
+
+
+def test_train_finds_a_place_that_cannot_be_written_before_it_trains(text_file, tmp_path, monkeypatch):
+    monkeypatch.setattr("litebert.commands.tokenizer.train_tokenizer", lambda *_, **__: pytest.fail("trained"))
+    (tmp_path / "file").write_text("")
+    with pytest.raises(CheckpointError, match="could not be written: a file of that name is in the way"):
+        train([text_file], TokenizerSettings(), tmp_path / "file" / "out")
+    with pytest.raises(DataError, match="no such file"):
+        train([tmp_path / "absent.txt"], TokenizerSettings(), tmp_path / "new" / "folder" / "out")
+    assert not (tmp_path / "new").exists()

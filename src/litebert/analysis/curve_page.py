@@ -79,7 +79,7 @@ def curve_page(runs: RunCurves, *, over: Axis = "steps") -> str:
 
 def run_names(runs: Sequence[Path]) -> list[str]:
     """A unique name for each run: as many of its last directories as needed."""
-    names = distinct_names(runs)
+    names = distinct_names([run.resolve() for run in runs])
     if len(set(names)) < len(names):
         raise DataError(f"{runs[0]}: is given twice; give each run once")
     return names

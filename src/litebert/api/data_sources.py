@@ -6,6 +6,7 @@ Rows in memory are converted once, here; everything after this module reads tabl
 import hashlib
 import json
 import math
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -94,8 +95,9 @@ def is_file(data: Data) -> bool:
 
 
 def _is_path(text: str) -> bool:
-    """Whether the text ends like the name of a file, in a dot and letters, and is no longer than one may be."""
-    return Path(text).suffix[1:].isalpha() and len(Path(text).name.encode("utf-8", "replace")) <= MAX_NAME_BYTES
+    """Whether the text ends like the name of a file, in a dot and letters, and no name in it is longer than may be."""
+    path = Path(text)
+    return path.suffix[1:].isalpha() and all(len(os.fsencode(part)) <= MAX_NAME_BYTES for part in path.parts)
 
 
 def _exists(path: Path | str) -> bool:
@@ -117,14 +119,11 @@ def rows_of(data: Data, name: str) -> Iterable[Mapping[str, Any]]:
         return data.astype(object).where(data.notna(), None).to_dict("records")
     if isinstance(data, Mapping):
         validate_columns(data, name)
-        return [dict(zip(data, values, strict=True)) for values in zip(*data.values(), strict=True)]
-    # A table or an array of pyarrow, a series of pandas or polars, an array of numpy.
-    for conversion in ("to_pylist", "to_list", "tolist"):
-        if hasattr(data, conversion):
-            data = getattr(data, conversion)()
-            break
+        columns = map(_as_list, data.values())
+        return [dict(zip(data, values, strict=True)) for values in zip(*columns, strict=True)]
+    data = _as_list(data)
     if isinstance(data, tuple) and len(data) == 2 and all(map(_is_column, data)):
-        texts, labels = map(list, data)
+        texts, labels = (list(_as_list(part)) for part in data)
         if len(texts) != len(labels):
             raise DataError(f"{name}: {len(texts)} texts and {len(labels)} labels; give as many of both")
         rows = [text_row(text, name) for text in texts]
@@ -136,6 +135,14 @@ def rows_of(data: Data, name: str) -> Iterable[Mapping[str, Any]]:
     raise DataError(
         f"{name}: found {type(data).__name__}; expected a path, rows, (texts, labels), a data frame or a data set"
     )
+
+
+def _as_list(data: Any) -> Any:
+    """A table or an array of pyarrow, a series of pandas or polars or an array of numpy as a list; others unchanged."""
+    for conversion in ("to_pylist", "to_list", "tolist"):
+        if hasattr(data, conversion):
+            return getattr(data, conversion)()
+    return data
 
 
 def _is_column(part: Any) -> bool:
@@ -151,7 +158,7 @@ def validate_columns(data: Mapping[str, Any], name: str) -> None:
     for column, values in data.items():
         if isinstance(values, str) or not hasattr(values, "__len__"):
             raise DataError(
-                f"{name}: column {column!r} is a {type(values).__name__}, expected a list; put a single row into a list"
+                f"{name}: column {column!r} is a {type(values).__name__}, expected a list with a value for each row"
             )
     lengths = {column: len(values) for column, values in data.items()}
     if len(set(lengths.values())) > 1:

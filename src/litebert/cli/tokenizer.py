@@ -47,8 +47,7 @@ def encode(
     """
     from litebert.commands.tokenizer import encode as run
 
-    lines = (line.decode("utf-8", "replace") for line in sys.stdin.buffer)
-    texts = text or tuple(line.rstrip("\r\n") for line in lines)
+    texts = text or tuple(line.decode("utf-8", "replace").rstrip("\r\n") for line in sys.stdin.buffer)
     for row in run(tokenizer, texts):
         pieces = " ".join(f"{piece}/{index}" for piece, index in zip(row["pieces"], row["ids"], strict=True))
         emit(row, pieces, as_json=json)

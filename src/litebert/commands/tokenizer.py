@@ -13,6 +13,7 @@ from litebert.commands.result import Result
 from litebert.corpus.corpus_settings import CorpusSettings
 from litebert.corpus.readers.documents import find_files, read_documents
 from litebert.errors import ConfigError
+from litebert.files import require_writable
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.tokenization.vocabulary_report import VocabularyReport, report_on
 from litebert.tokenization.vocabulary_training import TokenizerSettings, train_tokenizer
@@ -82,6 +83,8 @@ def train(
         raise ConfigError(f"{out}: exists already; choose another --out or remove it")
     if not 0 <= validation_fraction < 1:
         raise ConfigError(f"validation_fraction: must be at least 0 and below 1, found {validation_fraction}")
+    find_files(files)  # missing ones are found before a folder is made
+    require_writable(out)
     lines = _Lines(files, validation_fraction)
     tokenizer = train_tokenizer(lines, settings, out)
     result = TokenizerResult(

@@ -41,7 +41,7 @@ class MatmulSpeed:
 
     @property
     def fastest(self) -> InferencePrecision:
-        """The precision that `auto` stands for: fp32 unless another one is clearly faster, or if none was measured."""
+        """The precision that `auto` stands for: fp32 if no other is clearly faster, or none was measured."""
         if not self.gflops:  # this torch has no oneDNN
             return "fp32"
         best = max(self.gflops, key=lambda name: self.gflops[name])

@@ -14,7 +14,6 @@ import sentencepiece
 from pydantic import Field, model_validator
 
 from litebert.errors import ConfigError, DataError
-from litebert.files import require_writable
 from litebert.randomness import rng_for
 from litebert.tokenization.sentencepiece_model import SentencePieceModel
 from litebert.tokenization.text_settings import TextSettings
@@ -72,7 +71,6 @@ class TokenizerSettings(TextSettings):
 
 def train_tokenizer(texts: Iterable[str], settings: TokenizerSettings, out: Path) -> Tokenizer:
     """A tokenizer trained on the lines of `texts` and saved to the directory `out`; equal texts give equal bytes."""
-    require_writable(out)
     lines = (settings.normalize(line) for text in texts for line in text.splitlines())
     rng = rng_for(settings.seed, "tokenizer lines")
     sample = sample_lines(filter(None, lines), settings.input_sentence_size, rng=rng)
@@ -129,13 +127,16 @@ def _train(lines: list[str], settings: TokenizerSettings) -> bytes:
 
 
 def _in_thread(call: Callable[..., None], **arguments: Any) -> None:
-    """Call it and wait, so that Ctrl-C ends the wait: Python sees a signal only between its own instructions."""
+    """Call it and wait, so that Ctrl-C ends the wait: Python sees a signal only between its own instructions.
+
+    The call itself goes on until the process ends or it is done.
+    """
     ended = Future[None]()
 
     def run() -> None:
         try:
             ended.set_result(call(**arguments))
-        except Exception as error:
+        except BaseException as error:
             ended.set_exception(error)
 
     Thread(target=run, daemon=True).start()

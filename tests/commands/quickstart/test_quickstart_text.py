@@ -39,6 +39,8 @@ def test_files_of_equal_names_are_labelled_by_their_folders_too(tmp_path):
         write_documents(tmp_path / place / "text.txt", documents=25, seed=len(place) + ord(place[0]))
     files = [str(tmp_path / place / "text.txt") for place in ("en", "de")]
     assert split_text(files).labels == ["de/text.txt", "en/text.txt"]
+    (tmp_path / "deutsch.txt").symlink_to(files[1])
+    assert split_text([files[0], str(tmp_path / "deutsch.txt")]).labels == ["deutsch.txt", "text.txt"]
 
 
 def test_split_text_of_one_file_uses_its_parts_as_labels(tmp_path):

@@ -74,4 +74,8 @@ def test_models_of_two_sizes_with_the_settings_of_one_are_a_warning(monkeypatch,
     assert "train.learning_rate=" in message
     assert "every trial has the settings for small" in message
     load_sweep_config("default", given=given, grid=["model=small", "seed=0..1"])
+    names = ("train.learning_rate", "train.duration", "batch_size", "hidden_dropout_prob", "classifier_dropout_prob")
+    values = ("1e-5", "3 epochs", "16", "0", "0")
+    axes = [f"{name}={value}" for name, value in zip(names, values, strict=True)]
+    load_sweep_config("default", given=given, grid=["model=small,large", *axes])
     assert len(caplog.messages) == 1

@@ -146,3 +146,5 @@ def test_tasks_of_a_cluster_are_not_limited_by_the_cores_of_this_machine(build, 
     assert run == [10**4]
     with pytest.raises(ConfigError, match="workers: expected 1 to"):
         build_with_datatrove(build, "local", tasks=10**4, options={})
+    with pytest.raises(ConfigError, match=r"workers: expected 1 to .*found 0"):
+        build_with_datatrove(build, "slurm", tasks=0, options={})

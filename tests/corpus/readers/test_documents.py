@@ -78,22 +78,34 @@ def test_find_files_returns_files_once_in_the_order_of_paths(tmp_path):
 
 
 def test_find_files_follows_links_to_directories_and_ends(tmp_path):
-    for name in ("text", "elsewhere"):
-        (tmp_path / name).mkdir()
-    for name in ("text/a.txt", "elsewhere/b.txt"):
+    for name in ("text/real", "elsewhere"):
+        (tmp_path / name).mkdir(parents=True)
+    for name in ("text/a.txt", "text/real/r.txt", "elsewhere/b.txt"):
         (tmp_path / name).write_text("x")
-    (tmp_path / "text" / "linked").symlink_to(tmp_path / "elsewhere")
-    (tmp_path / "text" / "again").symlink_to(tmp_path / "elsewhere")
-    (tmp_path / "elsewhere" / "round").symlink_to(tmp_path / "text")
-    assert find_files([tmp_path / "text"]) == [tmp_path / "text" / "a.txt", tmp_path / "text" / "again" / "b.txt"]
+    links = {
+        "text/linked": "elsewhere",
+        "text/again": "elsewhere",
+        "elsewhere/round": "text",
+        "text/.hidden": "text/real",
+    }
+    for link, target in {**links, "text/before": "text/real"}.items():
+        (tmp_path / link).symlink_to(tmp_path / target)
+    found = [path.relative_to(tmp_path / "text").as_posix() for path in find_files([tmp_path / "text"])]
+    assert found == ["a.txt", "again/b.txt", "real/r.txt"]
 
 
-@pytest.mark.parametrize("pattern", ["*", "**", "**/*"])
-def test_find_files_reads_directories_that_a_pattern_matches(tmp_path, pattern):
-    (tmp_path / "deep").mkdir()
+@pytest.mark.parametrize(
+    ("pattern", "names"),
+    [("*", ["a.txt", "b.txt"]), ("**", ["a.txt", "b.txt"]), ("**/*", ["a.txt", "b.txt"]), ("**/deep", ["b.txt"])],
+)
+def test_find_files_reads_directories_that_a_pattern_matches(tmp_path, pattern, names):
+    for folder in ("deep", "pictures"):
+        (tmp_path / folder).mkdir()
     for name in ("a.txt", "deep/b.txt"):
         (tmp_path / name).write_text("x")
-    assert [path.name for path in find_files([tmp_path / pattern])] == ["a.txt", "b.txt"]
+    assert [path.name for path in find_files([tmp_path / pattern])] == names
+    with pytest.raises(DataError, match="matches directories without text files only; expected files ending in"):
+        find_files([tmp_path / "pic*"])
 
 
 def test_find_files_counts_and_logs_files_of_unknown_format(tmp_path, caplog):

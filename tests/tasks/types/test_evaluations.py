@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from litebert.commands.evaluate.report_page import report_page
 from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.labelled_data import Example, LabelledData, Task
 from litebert.tasks.metrics import metrics as metrics_module
@@ -109,6 +110,9 @@ def test_own_metric_is_measured_on_all_examples_and_not_on_parts(monkeypatch):
     assert evaluation.metrics == {"neg_mean_absolute_error": 0.0, "of_two": 0.5}
     assert [set(part.metrics) for part in evaluation.by_slice] == [{"neg_mean_absolute_error"}] * 2
     assert "of_two" in evaluation.to_text()
+    alone, _ = evaluated("regression", examples, None, [[1.0], [2.0]], metrics=names[1:])
+    assert alone.to_text().startswith("of_two 0.5000 on 2 examples")
+    assert report_page("t", alone, [])
 
 
 def test_multi_label_evaluation_is_overall_and_by_label():

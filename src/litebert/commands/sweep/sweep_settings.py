@@ -21,7 +21,7 @@ from pydantic import Field, field_validator
 
 from litebert.commands.finetune.finetune_settings import DevSplit, FinetuneRun, LabelledFiles, load_finetune_config
 from litebert.errors import ConfigError
-from litebert.settings import MAX_SEEDS, Settings, changed_names, flatten, with_overrides
+from litebert.settings import MAX_SEEDS, Settings, changed_names, flatten, is_permitted, with_overrides
 
 logger = logging.getLogger(__name__)
 
@@ -99,14 +99,14 @@ def load_sweep_config(
         trials_of(run)
     for model in axes.get(MODEL, ()):
         alone = load_finetune_config(recipe, overrides, given={"baseline": False, **given, MODEL: str(model)})
-        _warn_of_settings_by_size(run.base, alone)
+        _warn_of_settings_by_size(run.base, alone, axes)
     return run
 
 
-def _warn_of_settings_by_size(base: FinetuneRun, alone: FinetuneRun) -> None:
+def _warn_of_settings_by_size(base: FinetuneRun, alone: FinetuneRun, axes: Collection[str]) -> None:
     """Recipes may choose settings by the size of a model, and all trials have those that were chosen once."""
     chosen, own = flatten(base.to_dict()), flatten(alone.to_dict())
-    if names := [name for name in changed_names(chosen, own) if name != MODEL]:
+    if names := [name for name in changed_names(chosen, own) if not is_permitted(name, axes)]:
         values = ", ".join(f"{name}={own[name]} instead of {chosen[name]}" for name in names)
         logger.warning(
             "grid: %s by itself would have %s; every trial has the settings for %s. For a fair comparison run one "

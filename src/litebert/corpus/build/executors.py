@@ -34,8 +34,7 @@ def build_with_datatrove(
     Slurm jobs continue after this returns. `options` are arguments of the datatrove executor, such as partition and
     time for Slurm; ConfigError if it does not accept them. `build.files` must be paths, not documents.
     """
-    if executor == "local":
-        validate_processes(tasks, where="workers")
+    validate_processes(tasks if executor == "local" else min(tasks, 1), where="workers")
     build.validate()
     logs = build.directory.with_suffix(".logs")
     stages = [

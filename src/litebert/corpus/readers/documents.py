@@ -7,12 +7,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from litebert.corpus.corpus_settings import CorpusSettings
 from litebert.corpus.readers.decompression import ByteCounter
+from litebert.corpus.readers.folders import files_below
 from litebert.corpus.readers.text_readers import FOLDER_ENDINGS, TextReader, format_of
 from litebert.errors import DataError
-from litebert.files import files_below
 from litebert.hub_datasets import is_dataset_name
 
 logger = logging.getLogger(__name__)
@@ -91,22 +92,28 @@ def _matches(pattern: str, counts: Counter[str]) -> list[Path]:
     files = [match for match in matches if not match.is_dir()]
     for file in files:
         format_of(file)
-    # The files of directories that match `**` match it, too.
-    directories = [] if "**" in pattern else [match for match in matches if match.is_dir()]
-    return [*files, *(file for directory in directories for file in _files_in(directory, counts))]
+    directories = {match for match in matches if match.is_dir()}
+    outer = [directory for directory in sorted(directories) if directories.isdisjoint(directory.parents)]
+    found = [*files, *(file for directory in outer for file in _readable_files(directory, counts))]
+    if not found:
+        raise DataError(f"{pattern}: matches directories without text files only; expected {_ENDINGS}")
+    return found
+
+
+_ENDINGS: Final = f"files ending in {', '.join(FOLDER_ENDINGS)}"
 
 
 def _files_in(directory: Path, counts: Counter[str]) -> list[Path]:
-    files = [
-        path
-        for path in files_below(directory)
-        if not any(part.startswith(".") for part in path.relative_to(directory).parts)
-    ]
+    if readable := _readable_files(directory, counts):
+        return readable
+    named = f", or {directory}/*.md by name" if any(file.suffix == ".md" for file in files_below(directory)) else ""
+    raise DataError(f"{directory}: no text files in this directory; expected {_ENDINGS}{named}")
+
+
+def _readable_files(directory: Path, counts: Counter[str]) -> list[Path]:
+    """The files of a known format, except Markdown; the others are counted."""
+    files = list(files_below(directory))
     readable = [file for file in files if file.name.endswith(FOLDER_ENDINGS)]
-    if not readable:
-        expected = ", ".join(FOLDER_ENDINGS)
-        named = f", or {directory}/*.md by name" if any(file.suffix == ".md" for file in files) else ""
-        raise DataError(f"{directory}: no text files in this directory; expected files ending in {expected}{named}")
     if len(readable) < len(files):
         counts["files of unknown format"] += len(files) - len(readable)
         logger.warning("%s: %d files of unknown format are not read", directory, len(files) - len(readable))

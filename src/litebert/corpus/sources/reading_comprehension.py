@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from litebert.corpus.readers.folders import files_below
 from litebert.corpus.sources.writing import SourceReport, write_documents
 from litebert.errors import ConfigError, DataError
 
@@ -71,7 +72,7 @@ def _squad(path: Path) -> Iterator[str]:
 
 def _race(path: Path) -> Iterator[str]:
     """Articles of a RACE directory such as `RACE/dev`, with all its levels; each file has one article."""
-    files = sorted(path.rglob("*.txt")) if path.is_dir() else [path]
+    files = sorted(file for file in files_below(path) if file.suffix == ".txt") if path.is_dir() else [path]
     if not files:
         raise DataError(f"{path}: no RACE files here; expected files ending in .txt, as in RACE/dev/high")
     yield from (_parsed(file, _Race).article for file in files)

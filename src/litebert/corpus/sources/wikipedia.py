@@ -16,9 +16,9 @@ from typing import Any, BinaryIO
 from xml.etree import ElementTree
 
 from litebert.corpus.readers.decompression import decompressed, translate_read_errors
+from litebert.corpus.readers.folders import files_below
 from litebert.corpus.sources.writing import SourceReport, write_documents
 from litebert.errors import DataError
-from litebert.files import files_below
 
 _DISAMBIGUATION = re.compile(
     r"__DISAMBIG__|\{\{\s*(?:[^{}|\n]*\b)?"
@@ -82,7 +82,7 @@ def _documents(sources: Sequence[Path], counts: Counter[str]) -> Iterator[str | 
             raise DataError(f"{source}: no such file or directory; give a dump or the output of WikiExtractor")
         for path in sorted(files_below(source)) if source.is_dir() else [source]:
             # `.xml-p1p41242`: a part of the dump of a large wiki.
-            is_dump = any(suffix.startswith(".xml") for suffix in path.suffixes)
+            is_dump = any(suffix == ".xml" or suffix.startswith(".xml-p") for suffix in path.suffixes)
             yield from _articles(path, counts) if is_dump else _extracted(path, counts)
 
 

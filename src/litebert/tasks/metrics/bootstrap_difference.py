@@ -44,7 +44,7 @@ def bootstrap_differences(
     differences = []
     for score, sample in zip(scores[1:], samples[1:], strict=True):
         low, high = np.quantile(samples[0] - sample, (0.025, 0.975))
-        differences.append(BootstrapDifference(scores[0] - score, float(low), float(high)))
+        differences.append(BootstrapDifference(float(scores[0] - score), float(low), float(high)))
     return differences
 
 

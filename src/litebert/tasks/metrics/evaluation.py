@@ -54,7 +54,7 @@ class Evaluation:
         if self.accuracy_interval is not None:
             low, high = self.accuracy_interval
             interval = f" (accuracy, 95 % interval: {low:.1%} to {high:.1%})"
-        figures = ", ".join(f"{name} {self.metrics[name]:.4f}" for name in self._shared())
+        figures = ", ".join(f"{name} {self.metrics[name]:.4f}" for name in self._first())
         return "\n".join([f"{figures} on {self.examples:,} examples{interval}", *self._tables()])
 
     def to_report(self) -> str:
@@ -71,9 +71,13 @@ class Evaluation:
             name for name in self.metrics if all(name in part.metrics for part in (*self.by_slice, *self.by_length))
         ]
 
+    def _first(self) -> list[str]:
+        """Names of the metrics of the first line: all, where parts have none of them."""
+        return self._shared() or list(self.metrics)
+
     def _tables(self) -> list[str]:
-        shared = self._shared()
-        together = [[f"  {name}", f"{value:.4f}"] for name, value in self.metrics.items() if name not in shared]
+        shared, first = self._shared(), self._first()
+        together = [[f"  {name}", f"{value:.4f}"] for name, value in self.metrics.items() if name not in first]
         slices = [_table(self.by_slice, shared)] if self.by_slice else []
         return [*slices, *([aligned(together)] if together else [])]
 

@@ -258,20 +258,20 @@ def score(
     **others: Any,
 ) -> Scored:
     """The metrics over all examples, by length and by slice; `others` are further fields of `Evaluation`."""
-    figures, count = measured(task, predicted, targets, probabilities), len(data.examples)
-    by_length = parts_by_length(lengths, figures, unit=length_unit)
-    by_slice = parts([each.slice for each in data.examples], figures)
-    metrics = figures(np.arange(count))
+    of_part = measured(metrics_of_parts(task.metrics), predicted, targets, probabilities)
+    by_length = parts_by_length(lengths, of_part, unit=length_unit)
+    by_slice = parts([each.slice for each in data.examples], of_part)
+    metrics, count = measure(task.metrics, predicted, targets, probabilities), len(data.examples)
     evaluation = Evaluation(metrics=metrics, examples=count, by_length=by_length, by_slice=by_slice, **others)
     return Scored(evaluation, predicted, targets, probabilities)
 
 
 def measured(
-    task: Task, predicted: Any, targets: Any, probabilities: np.ndarray | None = None
+    names: Sequence[str], predicted: Any, targets: Any, probabilities: np.ndarray | None = None
 ) -> Callable[[np.ndarray], dict[str, float]]:
-    """The metrics of `task` as a function of the positions of examples; of a part without those of the user."""
+    """These metrics as a function of the positions of examples."""
     return lambda rows: measure(
-        task.metrics if len(rows) == len(targets) else metrics_of_parts(task.metrics),
+        names,
         take(predicted, rows),
         take(targets, rows),
         None if probabilities is None else probabilities[rows],

@@ -22,8 +22,10 @@ from litebert.training.train_settings import TrainSettings
 logger = logging.getLogger(__name__)
 SETTINGS_OF_BATCHES = frozenset({"batch_size", "corpus", "data", "data_mixture", "max_length", "sampling", "seed"})
 """A change of these that is permitted changes the digest of the batches, too."""
-PARAMETERS, OPTIMIZER = "parameters", "train.optimizer"
-"""Fields of a fingerprint: weights of other names or shapes cannot be loaded, moments of another optimizer are not."""
+PARAMETERS = "parameters"
+"""Field of a fingerprint: weights of other names or shapes cannot be loaded."""
+OPTIMIZER = ("train.optimizer", "train.muon_parameters")
+"""Fields that say which parameter has which optimizer."""
 DESCRIPTIONS = {"batches": "the examples of the batches", PARAMETERS: "the names or shapes of the parameters"}
 """What the digests of the trainer itself are of."""
 
@@ -70,6 +72,11 @@ class Fingerprint:
             advice = "start in a new directory, or permit the change by train.allow_config_changes"
             advice = f"{advice}=[{','.join(refused)}]" if PARAMETERS not in refused else "or start in a new directory"
             raise CheckpointError(f"{where}: the checkpoint is of another run: {changes}. Restore these, {advice}")
+
+    def has_other_optimizer(self, saved: Mapping[str, Leaf]) -> bool:
+        """Whether some parameters had an optimizer that needs other moments."""
+        complete = {**self.defaults, **saved}
+        return any(complete.get(name) != self.values.get(name) for name in OPTIMIZER)
 
     def _change(self, name: str, before: Leaf) -> str:
         if name in self.descriptions:
@@ -180,9 +187,9 @@ class RunCheckpoints:
         state = read_state(path)
         model, optimizer = read_tensors(path)
         restore_model(self._run.model, model)
-        before, now = (each.get(OPTIMIZER) for each in (state["fingerprint"], self._fingerprint.values))
-        if before != now:
-            logger.warning("%s: the optimizer was %s; %s begins without its moments", path, before, now)
+        if self._fingerprint.has_other_optimizer(state["fingerprint"]):
+            if self._run.world.rank == 0:
+                logger.warning("%s: is of another optimizer; this one begins without its moments", path)
             optimizer = {}
         restore_optimizer(self._run.model, self._optimizer, optimizer)
         self._run.progress, self._run.evaluation_due = TrainingProgress(**state["progress"]), state["evaluation_due"]

@@ -148,6 +148,9 @@ def test_squad_json_that_is_not_json_is_an_error_with_its_line(tmp_path):
     path.write_text('{"data":\n [1,, 2]}', encoding="utf-8")
     with pytest.raises(DataError, match=r"train\.json:2: not valid JSON"):
         read_squad(path)
+    path.write_text('{"data": ' + "9" * 5000 + "}", encoding="utf-8")
+    with pytest.raises(DataError, match=r"not valid JSON .*digits"):
+        read_squad(path)
     path.write_text("[" * 100_000, encoding="utf-8")
     with pytest.raises(DataError, match="nested too deeply"):
         read_squad(path)

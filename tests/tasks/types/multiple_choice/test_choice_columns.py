@@ -22,6 +22,7 @@ def test_correct_option_is_a_letter_an_index_or_a_text(value, index):
 
 def test_correct_option_may_differ_in_the_spaces_around_it():
     assert correct(["blue"], [("red", " blue", "green")]) == [1]
+    assert correct(["blue"], [("blue ", "blue", "green")]) == [1]
 
 
 @pytest.mark.parametrize("value", ["", "AB", "D", "3", "-1", "yellow", "²"])

@@ -15,6 +15,7 @@ import numpy as np
 from litebert.errors import DataError
 from litebert.tasks.labelled_data import LabelledData, Task
 from litebert.tasks.metrics.evaluation import parts
+from litebert.tasks.metrics.metrics import metrics_of_parts
 from litebert.tasks.metrics.squad_metrics import best_thresholds, exact_match, word_f1
 from litebert.tasks.questions import Question
 from litebert.tasks.readers.columns import Columns
@@ -123,7 +124,8 @@ def evaluate_answers(
     result = score(task, texts, questions, data, lengths)
     metrics = result.evaluation.metrics | thresholds
     names = [ANSWERABLE if question.answers else "without an answer" for question in questions]
-    by_answerability = parts(names, measured(task, texts, questions)) if len(set(names)) > 1 else ()
+    of_part = measured(metrics_of_parts(task.metrics), texts, questions)
+    by_answerability = parts(names, of_part) if len(set(names)) > 1 else ()
     by_slice = (*result.evaluation.by_slice, *by_answerability)
     return replace(result, evaluation=replace(result.evaluation, metrics=metrics, by_slice=by_slice))
 

@@ -119,6 +119,8 @@ def _parsed(path: Path) -> Any:
         return json.loads(read_text(path))
     except json.JSONDecodeError as error:
         raise DataError(f"{path}:{error.lineno}: not valid JSON ({error.msg}, column {error.colno})") from None
+    except ValueError as error:  # a number of more digits than Python reads
+        raise DataError(f"{path}: not valid JSON ({error})") from None
     except RecursionError:
         raise DataError(f"{path}: nested too deeply to be a SQuAD file") from None
 

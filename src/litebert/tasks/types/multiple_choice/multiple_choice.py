@@ -97,9 +97,10 @@ def readings(value: str, options: Sequence[str]) -> dict[str, int]:
         found["letter"] = letters.index(value)
     if value.isascii() and value.isdigit() and int(value) < len(options):
         found["number"] = int(value)
-    texts = [option.strip() for option in options]
-    if texts.count(value) == 1:
-        found["text"] = texts.index(value)
+    for texts in (list(options), [option.strip() for option in options]):
+        if texts.count(value) == 1:
+            found["text"] = texts.index(value)
+            break
     return found
 
 
