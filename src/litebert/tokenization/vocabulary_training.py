@@ -129,7 +129,7 @@ def _train(lines: list[str], settings: TokenizerSettings) -> bytes:
 def _in_thread(call: Callable[..., None], **arguments: Any) -> None:
     """Call it and wait, so that Ctrl-C ends the wait: Python sees a signal only between its own instructions.
 
-    The call itself goes on until the process ends or it is done.
+    The call itself continues until it is done, or the process ends.
     """
     ended = Future[None]()
 
