@@ -142,6 +142,7 @@ def test_dates_become_texts(tmp_path):
         ("I rate it 9.5", "train: found the text 'I rate it 9.5'; put it into a list"),
         ("A film. We liked it", "train: found the text 'A film. We liked it'; put it into a list"),
         ("A film. " * 100, "train: found the text 'A film. .*; put it into a list"),
+        ("half of a pair \ud800.so/far", "train: found the text 'half of a pair"),
         (f"{'A film. ' * 100}again.so", "train: found the text 'A film. .*; put it into a list"),
         (f"{'A film. ' * 100}and/or again.so", "train: found the text 'A film. .*; put it into a list"),
         ({"text": "good", "label": "pos"}, "train: column 'text' is a str, expected a list with a value"),

@@ -6,7 +6,6 @@ Rows in memory are converted once, here; everything after this module reads tabl
 import hashlib
 import json
 import math
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -97,7 +96,8 @@ def is_file(data: Data) -> bool:
 def _is_path(text: str) -> bool:
     """Whether the text ends like the name of a file, in a dot and letters, and no name in it is longer than may be."""
     path = Path(text)
-    return path.suffix[1:].isalpha() and all(len(os.fsencode(part)) <= MAX_NAME_BYTES for part in path.parts)
+    sizes = [len(part.encode("utf-8", "replace")) for part in path.parts]
+    return path.suffix[1:].isalpha() and max(sizes) <= MAX_NAME_BYTES
 
 
 def _exists(path: Path | str) -> bool:
