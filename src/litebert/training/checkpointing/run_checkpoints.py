@@ -69,8 +69,9 @@ class Fingerprint:
         refused = [name for name in changed if name == PARAMETERS or not is_permitted(name, allowed)]
         if refused:
             changes = "; ".join(self._change(name, saved.get(name)) for name in refused)
-            advice = "start in a new directory, or permit the change by train.allow_config_changes"
-            advice = f"{advice}=[{','.join(refused)}]" if PARAMETERS not in refused else "or start in a new directory"
+            permission = f"permit the change by train.allow_config_changes=[{','.join(refused)}]"
+            other_run = "start in a new directory"
+            advice = f"or {other_run}" if PARAMETERS in refused else f"{other_run}, or {permission}"
             raise CheckpointError(f"{where}: the checkpoint is of another run: {changes}. Restore these, {advice}")
 
     def has_other_optimizer(self, saved: Mapping[str, Leaf]) -> bool:
