@@ -20,18 +20,19 @@ class DatasetName(NamedTuple):
 
     path: str
     config: str | None
-    split: str
+    split: str | None
+    """None if it is not named."""
 
     @classmethod
     def parse(cls, name: str | Path) -> Self:
         """The parts of a name; a directory that exists has no config."""
         path, _, split = str(name).removeprefix(PREFIX).partition(":")
         if path and Path(path).exists():
-            return cls(path, None, split or DEFAULT_SPLIT)
+            return cls(path, None, split or None)
         parts = path.split("/")
         if not all(parts):
             raise DataError(f"{name}: expected hf:OWNER/NAME, optionally followed by /CONFIG and :SPLIT")
-        return cls("/".join(parts[:2]), "/".join(parts[2:]) or None, split or DEFAULT_SPLIT)
+        return cls("/".join(parts[:2]), "/".join(parts[2:]) or None, split or None)
 
 
 def is_dataset_name(path: str | Path) -> bool:
@@ -69,8 +70,20 @@ def _library(name: str | Path) -> Iterator[ModuleType]:
 
 def _load(datasets: Any, name: DatasetName, **options: Any) -> Any:
     """One split of a directory that `save_to_disk` wrote, or of anything that `load_dataset` accepts."""
+    split = name.split or DEFAULT_SPLIT
     if (Path(name.path) / "dataset_dict.json").is_file():
-        return datasets.load_from_disk(name.path)[name.split]
+        return datasets.load_from_disk(name.path)[split]
     if (Path(name.path) / "state.json").is_file():
-        return datasets.load_from_disk(name.path)
-    return datasets.load_dataset(name.path, name.config, split=name.split, **options)
+        return _without_other_splits(datasets.load_from_disk(name.path), name)
+    return datasets.load_dataset(name.path, name.config, split=split, **options)
+
+
+def _without_other_splits(dataset: Any, name: DatasetName) -> Any:
+    """The data set of a directory without splits; DataError if the name asks for a split that it is not."""
+    if name.split not in (None, str(dataset.split)):
+        found = "a data set without splits" if dataset.split is None else f"only the split {dataset.split}"
+        raise DataError(
+            f"{PREFIX}{name.path}:{name.split}: the directory has {found}; give {PREFIX}{name.path}, or save a "
+            f"DatasetDict that has the split {name.split}"
+        )
+    return dataset

@@ -13,6 +13,7 @@ from litebert.analysis.plots import (
     Series,
     bars_figure,
     check_plotting,
+    confusion_figure,
     example_counts,
     length_histograms,
     line_chart_svg,
@@ -63,6 +64,22 @@ def test_plotting_without_matplotlib_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'litebert\[plot\]'"):
         check_plotting()
+
+
+def test_dollar_signs_of_labels_are_no_formula():
+    pytest.importorskip("matplotlib")
+    figure = confusion_figure([[1, 2], [3, 4]], ["$10-$20", "$20_$30"])
+    assert figure._repr_png_().startswith(b"\x89PNG")
+
+
+def test_last_bar_of_a_length_histogram_has_its_bin_alone(tmp_path, monkeypatch):
+    """Lengths beyond the 99th percentile are counted below the plot."""
+    axes = pytest.importorskip("matplotlib.axes")
+    drawn = []
+    monkeypatch.setattr(axes.Axes, "hist", lambda self, values, **options: drawn.append(options["weights"].sum()))
+    lengths, counts = np.arange(1, 61), np.array([100] * 50 + [1] * 10)
+    length_histograms({"sentence": (lengths, counts)}, tmp_path / "lengths.png", title="Lengths")
+    assert drawn == [5000]
 
 
 def test_length_histograms_and_example_counts_are_png_files(tmp_path):

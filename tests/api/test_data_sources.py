@@ -90,6 +90,12 @@ def test_rows_are_written_once_into_a_file_named_by_their_content(tmp_path):
     assert len(first.read_text().splitlines()) == 2
 
 
+def test_half_of_a_surrogate_pair_in_a_row_is_refused_before_a_file_is_written(tmp_path):
+    with pytest.raises(DataError, match="train:2: has half of a surrogate pair"):
+        DataSource.of([ROWS[0], {"text": "\ud800", "label": 1}], "train").to_file(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_data_source_keeps_a_path_as_it_is(tmp_path):
     assert DataSource.of("labelled.csv", "train").to_file(tmp_path) == Path("labelled.csv")
 

@@ -8,6 +8,7 @@ from litebert.api.pretrain_dataset import PretrainDataset
 from litebert.corpus.format.shards import Corpus
 from litebert.corpus.sampling.pretrain_batches import PretrainBatches
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
+from litebert.errors import ConfigError
 from support.data.corpus_builders import VOCAB_SIZE, make_corpus
 
 
@@ -29,6 +30,19 @@ def test_items_are_the_examples_of_pretraining(corpus):
         assert torch.equal(item["input_ids"], batch.input_ids[0])
         assert item["labels"][batch.masked_positions].tolist() == batch.labels.tolist()
         assert (item["labels"] != -100).sum() == len(batch.labels)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"packing": True}, "packing: an item is one example"),
+        ({"mlm_probability": "0.3 to 0.15 in 10 steps"}, "mlm_probability: .* changes by training steps"),
+        ({"causal_fraction": 0.5}, "causal_fraction: 0.5, expected 0"),
+    ],
+)
+def test_settings_of_batches_and_steps_are_refused(corpus, settings, message):
+    with pytest.raises(ConfigError, match=message):
+        PretrainDataset(corpus, max_length=24, **settings)
 
 
 def test_epoch_has_as_many_items_as_examples(corpus):

@@ -282,6 +282,28 @@ def test_masked_language_model_fills_masks(pretrained):
     assert len(litebert.Predictor.load(pretrained)(["the [MASK] was good"])[0][0]) == 5
 
 
+def test_predict_refuses_columns_that_the_model_does_not_read(tuned, pretrained):
+    rows = [{"text": "a [MASK]", "b": "c"}]
+    with pytest.raises(ConfigError, match="text_pair: not used for fill_mask"):
+        litebert.predict(pretrained, rows, text_pair="b")
+    with pytest.raises(ConfigError, match="text_pair: not used for fill_mask"):
+        litebert.predict(pretrained, [("a [MASK]", "b")])
+    with pytest.raises(ConfigError, match="options: not used for classification"):
+        litebert.predict(tuned.model, rows, options="b")
+    with pytest.raises(ConfigError, match="txt: no such column; did you mean 'text'"):
+        litebert.predict(tuned.model, rows, txt="b")
+
+
+@pytest.mark.parametrize("settings", [{}, {"duration": "3 parsecs"}])
+def test_finetune_writes_nothing_into_a_directory_that_it_refuses(pretrained, opinions, tmp_path, settings):
+    if not settings:
+        (tmp_path / "notes.txt").write_text("mine")
+    before = list(tmp_path.iterdir())
+    with pytest.raises(ConfigError):
+        litebert.finetune(pretrained, train=opinions, out=tmp_path, **settings)
+    assert list(tmp_path.iterdir()) == before
+
+
 def test_embeddings_are_unit_vectors_of_the_given_dimensions(tuned):
     vectors = litebert.embed(tuned.model, ["the film", "a play"], dimensions=4)
     assert vectors.shape == (2, 4)

@@ -156,6 +156,11 @@ def test_question_without_its_three_parts_is_an_error(predictors, questions, mes
         predictors["chooser"].multiple_choice(questions)
 
 
+def test_question_with_more_options_than_letters_is_an_error(predictors):
+    with pytest.raises(ConfigError, match="questions: one of them has 27 options; give at most 26"):
+        predictors["chooser"].multiple_choice([("a", None, ["x"] * 27)])
+
+
 def test_predict_takes_arrays_of_words(predictors):
     sentences = [np.array(words) for words in SENTENCES]
     assert predictors["tagger"].predict(sentences) == predictors["tagger"].classify_tokens(SENTENCES)

@@ -73,8 +73,10 @@ def test_layer_depths_follow_the_sharing(tiny_config, variant, attentions, feed_
 def test_layer_depths_differ_between_per_layer_adapters(tiny_config):
     model = ForSequenceClassification(tiny_config, num_labels=2)
     attach(model, LoRASettings(rank=2, per_layer=True))
-    found = {name: value for name, value in layer_depths(model).items() if name.endswith("query.lora_a")}
-    assert list(found.values()) == [4, 3, 2, 1]
+    depths = layer_depths(model)
+    assert [depth for name, depth in depths.items() if name.endswith("query.lora_a")] == [4, 3, 2, 1]
+    assert [depth for name, depth in depths.items() if name.endswith("query.dense.weight")] == [1]
+    assert depths["encoder.embeddings.word.weight"] == 2
 
 
 def test_layer_depths_of_the_modern_block(tiny_config):

@@ -20,7 +20,7 @@ from support.models.tolerances import close_to, tolerance
 ROUTERS = [each.router for each in (embedding_routes, page_routes, prediction_routes, server_routes)]
 WORDS = ["the", "film", "was", "good", "bad", "dull", "in", "1999", "a", "long", "movie", ".", ",", "wonderful"]
 texts = st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(" ".join)
-masked = st.tuples(texts, texts).map(" [MASK] ".join)
+masked = st.just("[MASK]") | st.tuples(texts, texts).map(" [MASK] ".join)
 pairs = st.tuples(texts, texts)
 choices = st.tuples(texts, st.none() | texts, st.lists(texts, min_size=2, max_size=3))
 
@@ -141,6 +141,11 @@ def test_served_answers_equal_those_of_predictor_for_every_task_type(application
     for (model, _, _, part, expected), response in zip(requests, responses, strict=True):
         assert response.status_code == 200, response.text
         assert close(part(response.json()), expected(offline(model)))
+
+
+def test_a_mask_alone_is_filled_in(application, offline):
+    (found,) = application.ask("/fill-mask", {"model": "masked", "inputs": "[MASK]"}).json()
+    assert close(found, filled(offline("masked"), "[MASK]"))
 
 
 def test_requests_of_the_embedder_get_its_pooling(application, offline):

@@ -51,6 +51,8 @@ PAIRED = Columns(text_pair="pair")
             {},
             r"x\.jsonl:1: field 'label': a label is empty",
         ),
+        ("x.jsonl", '{"text": "a", "label": [null]}\n', {}, r"x\.jsonl:1: field 'label': a label is empty"),
+        ("x.jsonl", '{"text": "a", "label": [["b"]]}\n', {}, r"x\.jsonl:1: field 'label': a label is a list"),
         ("x.jsonl", '{"text": "a", "label": ["q"]}\n', {"labels": ("p", "r")}, r"x\.jsonl:1: .*unknown label 'q'"),
         # options
         ("x.csv", CHOICE + "t,a,b,C\n", {}, r"x\.csv:3: field 'label': 'C' is none of the 2 options"),
@@ -79,6 +81,7 @@ PAIRED = Columns(text_pair="pair")
         ("x.conll", "a O\nb\n", {}, r"x\.conll:2: 1 columns, expected 2"),
         # files
         ("x.csv", "", {}, r"x\.csv: the file is empty"),
+        ("x.csv", "\ufeff\n", {}, r"x\.csv: the file is empty"),
         ("x.csv", "text,label\n", {}, r"x\.csv: no rows after the names of the columns"),
         ("x.csv", "text,label\na\0,b\n", {}, r"x\.csv: binary or UTF-16 \(a zero byte at offset 12\)"),
     ],

@@ -144,8 +144,9 @@ def confusion_figure(matrix: Sequence[Sequence[int]], labels: Sequence[str]) -> 
         for column, count in enumerate(counts):
             colour = "white" if count > largest / 2 else "black"
             axis.text(column, row, f"{count:,}", ha="center", va="center", color=colour)
-    axis.set_xticks(range(len(labels)), labels, rotation=45, ha="right")
-    axis.set_yticks(range(len(labels)), labels)
+    names = list(map(_plain, labels))
+    axis.set_xticks(range(len(names)), names, rotation=45, ha="right")
+    axis.set_yticks(range(len(names)), names)
     axis.set(xlabel="predicted label", ylabel="true label")
     figure.tight_layout()
     return figure
@@ -217,9 +218,10 @@ def _histogram(axis: Any, values: np.ndarray, counts: np.ndarray, *, unit: str) 
     median, percentile_99 = values[np.searchsorted(below, [0.5, 0.99])]
     width = -(-(percentile_99 - values[0] + 1) // MAX_BINS)
     edges = np.arange(values[0], percentile_99 + width + 1, width)
-    axis.hist(values, bins=edges, weights=counts, color=OBSERVED_COLOUR)
+    shown = values < edges[-1]  # the last bin of a histogram includes its upper edge
+    axis.hist(values[shown], bins=edges, weights=counts[shown], color=OBSERVED_COLOUR)
     axis.axvline(median, color=EXPECTED_COLOUR, linestyle="--", label=f"median {median:,}")
-    if longer := int(counts[values >= edges[-1]].sum()):
+    if longer := int(counts[~shown].sum()):
         axis.plot([], [], " ", label=f"{longer:,} are longer, up to {values[-1]:,}")
     axis.set(title=f"{unit}s: {counts.sum():,}", xlabel=f"tokens per {unit}", ylabel=f"{unit}s")
     axis.locator_params(axis="x", nbins=5)
@@ -246,7 +248,7 @@ def _number(value: float, _: int) -> str:
 
 
 def _save(figure: Any, path: Path, *, title: str) -> None:
-    figure.suptitle(title)
+    figure.suptitle(_plain(title))
     figure.tight_layout()
     with translate_os_errors(path):
         figure.savefig(path, dpi=120)
@@ -260,6 +262,11 @@ def _subplots(rows: int = 1, columns: int = 1, *, figsize: tuple[float, float], 
     figure: Any = Figure(figsize=figsize)
     figure._repr_png_ = partial(_png, figure)  # by which a notebook shows it
     return figure, figure.subplots(rows, columns, squeeze=squeeze)
+
+
+def _plain(name: str) -> str:
+    """A name whose dollar signs are shown, instead of enclosing a formula."""
+    return name.replace("$", r"\$")
 
 
 def _png(figure: Any) -> bytes:

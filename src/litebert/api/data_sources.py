@@ -16,7 +16,7 @@ from litebert.errors import DataError
 from litebert.files import expand_home, sha256, write_text
 from litebert.hub_datasets import is_dataset_name
 from litebert.tasks.read_labelled import read_any_table
-from litebert.tasks.readers.tables import Row, Table, named_labels
+from litebert.tasks.readers.tables import Row, Table, is_unicode, named_labels
 
 Data = Any
 """One of:
@@ -62,7 +62,7 @@ class DataSource:
     @cached_property
     def json_lines(self) -> str:
         """The rows as JSON lines."""
-        return "".join(json.dumps(row, ensure_ascii=False, default=str) + "\n" for row in self.rows)
+        return "".join(_json_line(row, f"{self.name}:{number}") for number, row in enumerate(self.rows, start=1))
 
     @property
     def digest(self) -> str:
@@ -73,12 +73,14 @@ class DataSource:
 
     def to_file(self, directory: Path) -> Path:
         """The file itself, or the rows as a file in `directory` that is named by their content."""
-        if self.path:
-            return self.path
-        path = directory / f"{self.name}-{self.digest}.jsonl"
-        if not path.exists():
+        path = self.file_in(directory)
+        if not self.path and not path.exists():
             write_text(path, self.json_lines)
         return path
+
+    def file_in(self, directory: Path) -> Path:
+        """The file that `to_file` returns."""
+        return self.path or directory / f"{self.name}-{self.digest}.jsonl"
 
     def to_table(self) -> Table:
         """All rows with the names of their columns."""
@@ -86,6 +88,13 @@ class DataSource:
             return read_any_table(self.path)
         columns = tuple(dict.fromkeys(key for row in self.rows for key in row))
         return Table(Path(self.name), columns, tuple(Row(number, row) for number, row in enumerate(self.rows, start=1)))
+
+
+def _json_line(row: Mapping[str, Any], where: str) -> str:
+    line = json.dumps(row, ensure_ascii=False, default=str) + "\n"
+    if not is_unicode(line):
+        raise DataError(f"{where}: has half of a surrogate pair; write valid Unicode")
+    return line
 
 
 def is_file(data: Data) -> bool:

@@ -1,7 +1,7 @@
 """Use of trained models from Python: scores, predictions and embeddings."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import fields, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -12,7 +12,7 @@ import torch
 from litebert.api.api_results import EvaluationResult, Predictions
 from litebert.api.data_sources import Data, DataSource
 from litebert.commands.evaluate.evaluate_labelled import labelled_data
-from litebert.errors import ConfigError
+from litebert.errors import ConfigError, suggestion
 from litebert.inference.embeddings.embedding_settings import EmbeddingSettings
 from litebert.inference.inference_model import usable_device
 from litebert.inference.method_inputs import validate_single_texts
@@ -80,12 +80,14 @@ def predict(model: Model, data: Data, *, device: str | torch.device | None = Non
         raise ConfigError(f"predict: {source.path} is no table; predict it with `litebert predict`")
     table, named = source.to_table(), _columns(source, columns)
     if isinstance(pipeline, Pipeline):
+        _validate_used(named, pipeline.task_type.reader.input_columns, predictor.task)
         inputs = pipeline.task_type.reader.read_inputs(table, resolve_columns(named, pipeline.saved_task, table))
         results, counts = pipeline.results_and_counts(inputs)
         place, rows = source.path or Path("data"), len(inputs)
         warn_truncated(place, counts["truncated"], rows=rows, settings=pipeline.settings)
         warn_empty(place, counts["empty"], rows=rows)
     else:
+        _validate_used(named, ("text",), predictor.task)
         results = predictor.predict(table.texts(named.text_name))
     return Predictions(tuple(results), tuple(row.values for row in table.rows))
 
@@ -126,8 +128,18 @@ def _predictor(model: Model, **options: Any) -> Predictor:
 
 
 def _columns(source: DataSource, named: Mapping[str, Any]) -> Columns:
-    columns = Columns(**named)
+    known = [field.name for field in fields(Columns)]
+    if unknown := [name for name in named if name not in known]:
+        raise ConfigError(f"{unknown[0]}: no such column; {suggestion(unknown[0], known)}")
+    options = named.get("options", ())
+    columns = Columns(**{**named, "options": (options,) if isinstance(options, str) else tuple(options)})
     return replace(columns, text_pair=columns.text_pair or source.text_pair)
+
+
+def _validate_used(columns: Columns, used: Collection[str], task: str) -> None:
+    """Raise ConfigError for a column of inputs that a model does not read; others may be named and are not read."""
+    unused = [name for name in ("text", "text_pair", "options") if name not in used]
+    validate_not_given({name: getattr(columns, name) for name in unused}, f"not used for {task}; leave it out")
 
 
 def _rows(data: LabelledData) -> tuple[Mapping[str, Any], ...]:

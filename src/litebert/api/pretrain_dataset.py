@@ -11,7 +11,8 @@ from torch.utils.data import Dataset
 
 from litebert.corpus.format.shards import Corpus, Split
 from litebert.corpus.sampling.pretrain_batches import PretrainBatches
-from litebert.corpus.sampling.sampling_settings import SamplingSettings
+from litebert.corpus.sampling.sampling_settings import LinearSchedule, SamplingSettings
+from litebert.errors import ConfigError
 from litebert.model.kernels.cross_entropy import NO_LABEL
 
 
@@ -30,8 +31,9 @@ class PretrainDataset(Dataset[dict[str, Tensor]]):
 
     def __init__(self, corpus: Path | str, *, split: Split = "train", seed: int = 0, **sampling: Any) -> None:
         opened = Corpus.open(corpus, split)
-        settings = SamplingSettings.parse({**sampling, "packing": False}, where="PretrainDataset")
+        settings = SamplingSettings.parse({"packing": False, **sampling}, where="PretrainDataset")
         settings.validate_masked_only()
+        _validate_no_steps(settings)
         self.pad_id = opened.vocabulary.pad_id
         self._batches = PretrainBatches(opened, settings, batch_size=1, microbatch_size=1, seed=seed)
         self._size = self._batches.epoch_size()
@@ -67,3 +69,14 @@ class PretrainDataset(Dataset[dict[str, Tensor]]):
             else pad_sequence([item[name] for item in items], batch_first=True, padding_value=fill.get(name, 0))
             for name in items[0]
         }
+
+
+def _validate_no_steps(settings: SamplingSettings) -> None:
+    """Raise ConfigError for what depends on batches or steps, which a data set of single examples does not have."""
+    if settings.packing:
+        raise ConfigError("packing: an item is one example; leave it out, or train with `litebert.pretrain`")
+    if LinearSchedule.parse(settings.mlm_probability).steps:
+        raise ConfigError(
+            f"mlm_probability: {settings.mlm_probability!r} changes by training steps, which a data set does not know; "
+            "give a number"
+        )

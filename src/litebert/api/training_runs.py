@@ -23,6 +23,7 @@ from litebert.commands.finetune.finetune_settings import (
 from litebert.commands.pretrain.pretrain import pretrain as run_pretraining
 from litebert.commands.pretrain.pretrain_settings import PretrainRun, pretrain_config, validate_one_initialization
 from litebert.commands.recipes import load_recipe
+from litebert.commands.run_directory import DATA, RunDirectory
 from litebert.corpus.build.build_corpus import CorpusReport
 from litebert.corpus.corpus_settings import CorpusSettings
 from litebert.corpus.format.shards import Corpus
@@ -160,10 +161,16 @@ def finetune(
     if "train" in sources and sources["train"].text_pair:
         given = merged({"data": {"text_pair": sources["train"].text_pair}}, given)
     directory = path_of(out) if out else _finetuning_directory(model, recipe, metrics, given, sources)
-    files = {name: str(source.to_file(directory / "data")) for name, source in sources.items()}
+    data = directory / DATA
+    files = {name: str(source.file_in(data)) for name, source in sources.items()}
     fixed = {"model": str(model), "metrics": names or given.get("metrics", ())}
     base = load_recipe(recipe_of_task(recipe), command="finetune").settings
     values = merged(base, merged(given, {"data": files, **fixed}))
+    # Wrong settings and another directory are refused before rows are written into it.
+    load_finetune_config(recipe, given=values, out=directory, open_files=False)
+    RunDirectory(directory).validate_is_run_or_new()
+    for source in sources.values():
+        source.to_file(data)
     config = load_finetune_config(recipe, given=values, out=directory)
     result = run_finetuning(config, directory, callbacks=_or_progress(callbacks))
     for remark in result.remarks:

@@ -119,9 +119,15 @@ class RunDirectory:
                 _warn_of_new_milestones(path, saved, wanted)
             if changed:
                 write_text(run.settings_file, write_yaml(wanted))
-        elif path.exists() and (not path.is_dir() or set(path.iterdir()) - run._before_settings()):
-            raise ConfigError(f"{path}: exists and is not a run directory; choose another --out or remove it")
+        run.validate_is_run_or_new()
         return run
+
+    def validate_is_run_or_new(self) -> None:
+        """Raise ConfigError if there is something else at `path`."""
+        if self.settings_file.exists() or not self.path.exists():
+            return
+        if not self.path.is_dir() or set(self.path.iterdir()) - self._before_settings():
+            raise ConfigError(f"{self.path}: exists and is not a run directory; choose another --out or remove it")
 
     def begin(self, settings: Settings, *, command: str, provenance: Mapping[str, str] | None = None) -> None:
         """Create the directory, unless it exists, with the `settings` that `open` checked.

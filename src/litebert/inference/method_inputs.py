@@ -7,6 +7,7 @@ from typing import Any, Final
 from litebert.errors import ConfigError
 from litebert.tasks.labelled_data import Example
 from litebert.tasks.questions import Question
+from litebert.tasks.results import LETTERS
 from litebert.tasks.types.multiple_choice.choice_examples import ChoiceExample
 from litebert.tasks.types.pronoun_resolution.pronoun_examples import PronounExample, pronoun_examples
 from litebert.tasks.types.token_classification.token_examples import TokenExample
@@ -47,6 +48,8 @@ def choice_examples(questions: Iterable[Options]) -> list[ChoiceExample]:
     examples = [_choice_example(number, each) for number, each in enumerate(questions)]
     if not all(each.options for each in examples):
         raise ConfigError("questions: one of them has no options; remove it")
+    if (most := max((len(each.options) for each in examples), default=0)) > len(LETTERS):
+        raise ConfigError(f"questions: one of them has {most} options; give at most {len(LETTERS)}")
     if len({len(each.options) for each in examples}) > 1:
         raise ConfigError("questions: they have different numbers of options; predict them separately")
     return examples

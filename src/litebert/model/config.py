@@ -54,7 +54,7 @@ class ModelConfig(Settings):
     """Number of tokens, V."""
     max_position_embeddings: int = Field(default=512, gt=0)
     """Longest sequence."""
-    type_vocab_size: int = Field(default=2, gt=0)
+    type_vocab_size: int = Field(default=2, ge=2)
     """Number of token types (segments)."""
     initializer_range: float = Field(default=0.02, gt=0)
     """Standard deviation of the truncated normal of the initial weights."""

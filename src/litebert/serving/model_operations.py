@@ -23,6 +23,11 @@ class Operation:
         return getattr(predictor, self.method)(examples, **dict(self.arguments))
 
     @property
+    def fills_masks(self) -> bool:
+        """Whether it predicts the masked tokens, so that a text is never truncated and may be a mask alone."""
+        return self.method == "fill_masks"
+
+    @property
     def reads_windows(self) -> bool:
         """Whether texts may be longer than the model reads at once."""
         return self.method in READ_IN_WINDOWS

@@ -57,7 +57,7 @@ class ServedModel:
         """
         self.check_capacity()
         self._requests += 1
-        can_truncate = can_truncate and not operation.reads_windows and operation.method != "fill_masks"
+        can_truncate = can_truncate and not (operation.reads_windows or operation.fills_masks)
         advice = ', or set "truncate"' if can_truncate else ""
         try:
             return await self._answer(operation, inputs, bool(truncate), advice, headers)
@@ -107,7 +107,7 @@ class ServedModel:
                 _check_length(max(lengths), limit, advice)
                 _check_length(max(part[-1] for part in parts), each.max_last_tokens or limit, advice)
             # `predict` answers an empty row, so that it does not end the work on a file; a request can be corrected.
-            if not operation.reads_windows and not any(map(sum, parts)):
+            if not (operation.reads_windows or operation.fills_masks or any(map(sum, parts))):
                 raise RequestError("a text has no tokens; remove it")
             totals.append(sum(min(length, limit) for length in lengths))
         return totals

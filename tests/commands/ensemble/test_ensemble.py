@@ -219,6 +219,17 @@ def test_ensemble_of_forward_selection_is_no_worse_than_the_best_member(classifi
         assert ", not selected" in result.to_text()
 
 
+def test_ensemble_scores_a_data_set_of_the_hub(classifiers, opinions, monkeypatch):
+    class Split(list):
+        column_names = ("text", "label")
+        features = {"text": object(), "label": object()}  # noqa: RUF012
+
+    rows = Split({"text": text, "label": label} for text, label in _opinions())
+    monkeypatch.setattr("litebert.tasks.readers.tables.load_split", lambda name: rows)
+    of_hub, of_file = (run_ensemble(classifiers(2), data).score for data in ("hf:owner/opinions", opinions))
+    assert of_hub.evaluation.metrics == of_file.evaluation.metrics
+
+
 def test_ensemble_median_member_has_the_median_score(classifiers, opinions):
     for count in (3, 4):
         score = run_ensemble(classifiers(count), opinions).score

@@ -15,6 +15,8 @@ from litebert.errors import CheckpointError, ConfigError
 from litebert.interop.convert_weights import convert
 from litebert.model.config import ModelConfig
 from litebert.model.io.model_directory import load_model, save_model
+from litebert.model.layers.lora import attach
+from litebert.model.layers.lora_settings import LoRASettings
 from litebert.model.models import ForMaskedLM, ForPretraining, ForQuestionAnswering
 from litebert.tokenization.tokenizer import Tokenizer
 from support.runs.pretrain_runs import ONE_BLOCK, SIZES
@@ -49,6 +51,14 @@ def model(tmp_path, tokenizer):
 def same(model, other, *, but=()):
     theirs = other.state_dict()
     return all(torch.equal(v, theirs[k]) for k, v in model.state_dict().items() if not k.startswith(tuple(but) or "?"))
+
+
+def test_init_checkpoint_with_per_layer_adapters_is_refused(tmp_path, tokenizer):
+    model = ForPretraining(config(2), seed=5)
+    attach(model, LoRASettings(per_layer=True))
+    source = save_model(model, tmp_path / "source", extra_files=tokenizer.files())
+    with pytest.raises(ConfigError, match=r"has per-layer adapters, .*; give the model that it was fine-tuned from"):
+        load_init_checkpoint(str(source), config(2), tokenizer, seed=0)
 
 
 @pytest.mark.parametrize("layers", [1, 2, 24])

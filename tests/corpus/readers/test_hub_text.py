@@ -24,8 +24,8 @@ def sentences(name, counts=None, **settings):
 @pytest.mark.parametrize(
     ("name", "parts"),
     [
-        ("hf:wikitext", ("wikitext", None, "train")),
-        ("hf:owner/name", ("owner/name", None, "train")),
+        ("hf:wikitext", ("wikitext", None, None)),
+        ("hf:owner/name", ("owner/name", None, None)),
         ("hf:owner/name:test", ("owner/name", None, "test")),
         ("hf:owner/name/config-v1:validation[:10%]", ("owner/name", "config-v1", "validation[:10%]")),
     ],
@@ -51,6 +51,17 @@ def test_dataset_split_is_read_by_name(tmp_path, datasets):
     assert sentences(f"hf:{tmp_path / 'set'}:test", text_key="story") == [("test",)]
     with pytest.raises(DataError, match="cannot be loaded"):
         sentences(f"hf:{tmp_path / 'set'}:dev")
+
+
+def test_dataset_without_splits_is_not_read_as_another_split(tmp_path, datasets):
+    rows = {"text": ["A."]}
+    datasets.Dataset.from_dict(rows).save_to_disk(str(tmp_path / "none"))
+    datasets.Dataset.from_dict(rows, split="test").save_to_disk(str(tmp_path / "test"))
+    with pytest.raises(DataError, match=r"none:test: the directory has a data set without splits; give hf:"):
+        sentences(f"hf:{tmp_path / 'none'}:test")
+    assert sentences(f"hf:{tmp_path / 'test'}:test") == sentences(f"hf:{tmp_path / 'test'}") == [("A.",)]
+    with pytest.raises(DataError, match=r"test:train: the directory has only the split test"):
+        sentences(f"hf:{tmp_path / 'test'}:train")
 
 
 def test_dataset_of_csv_files_is_streamed(tmp_path, datasets):

@@ -139,7 +139,9 @@ def test_wikipedia_reads_wikiextractor_output(tmp_path):
     assert report.counts == {"articles": 2, "articles without prose": 1, "pages": 3}
 
 
-@pytest.mark.parametrize("row", ['<doc id="1">', "{}", '["a"]'])
+@pytest.mark.parametrize(
+    "row", ['<doc id="1">', "{}", '["a"]', {"title": 1984, "text": "One."}, {"title": "B", "text": None}]
+)
 def test_wikipedia_file_of_another_format_is_refused_with_its_line(tmp_path, row):
     path = write_extracted(tmp_path / "AA" / "wiki_00", {"title": "A", "text": "One."}, row)
     with pytest.raises(DataError, match="wiki_00:2: expected a JSON object"):

@@ -51,7 +51,7 @@ def configs(draw) -> ModelConfig:
         classifier_pooling=draw(st.sampled_from(get_args(Pooling))),
         vocab_size=draw(st.integers(1, 99)),
         max_position_embeddings=draw(st.integers(1, 99)),
-        type_vocab_size=draw(st.integers(1, 4)),
+        type_vocab_size=draw(st.integers(2, 4)),
         initializer_range=draw(st.floats(0.001, 1)),
         layer_norm_eps=draw(st.floats(1e-12, 1e-3)),
     )

@@ -12,7 +12,8 @@ CONVERTER = DurationConverter(batch_size=8, examples_per_epoch=20)
 
 
 @pytest.mark.parametrize(
-    ("text", "steps"), [("7 steps", 7), ("16 examples", 2), ("17 examples", 3), ("2 epochs", 5), ("9 tokens", None)]
+    ("text", "steps"),
+    [("7 steps", 7), ("16 examples", 2), ("17 examples", 3), ("2 epochs", 5), ("1e-12 epochs", 1), ("9 tokens", None)],
 )
 def test_steps_of_a_duration_are_rounded_up(text, steps):
     assert CONVERTER.steps(Duration.parse(text)) == steps

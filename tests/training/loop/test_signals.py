@@ -7,8 +7,10 @@ import sys
 import threading
 
 import pytest
+import torch
 
-from litebert.training.loop.signals import WATCHED, StopSignals
+from litebert.training.distributed.context import DistributedContext
+from litebert.training.loop.signals import WATCHED, StopSignals, interruptible
 
 pytestmark = pytest.mark.usefixtures("forked_python")
 
@@ -32,6 +34,28 @@ def test_stop_signals_remember_the_first_and_do_not_catch_the_second(number):
         os.kill(os.getpid(), number)
         assert signals.number == number
         assert {signal.getsignal(watched) for watched in WATCHED} == {signal.SIG_DFL}
+
+
+class Reader(torch.nn.Module):
+    """A model with a method beside `forward`, as question answering with no-answer has."""
+
+    def __init__(self):
+        super().__init__()
+        self.encoder = torch.nn.Linear(1, 1)
+
+    def beams(self):
+        return self.encoder(torch.ones(1, 1))
+
+
+@pytest.mark.usefixtures("sighup_not_ignored")
+def test_signal_leaves_an_evaluation_before_a_method_calls_the_encoder():
+    model, calls = Reader(), 0
+    with StopSignals() as signals, interruptible(model, signals, DistributedContext.current()):
+        for _ in range(3):
+            model.beams()
+            calls += 1
+            os.kill(os.getpid(), signal.SIGTERM)
+    assert (signals.number, calls) == (signal.SIGTERM, 1)
 
 
 STUBBORN = """

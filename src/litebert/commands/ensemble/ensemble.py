@@ -31,6 +31,7 @@ from litebert.commands.predict.predict_stream import (
 from litebert.commands.result import Result
 from litebert.errors import ConfigError
 from litebert.files import write_text
+from litebert.hub_datasets import is_dataset_name
 from litebert.settings import InferencePrecision, device_for
 from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
 from litebert.tasks.benchmarks.benchmarks import benchmark_task
@@ -39,7 +40,7 @@ from litebert.tasks.labelled_data import LabelledData, Task
 from litebert.tasks.metrics.bootstrap_difference import BootstrapDifference, bootstrap_differences
 from litebert.tasks.metrics.evaluation import Evaluation
 from litebert.tasks.readers.columns import resolve_columns
-from litebert.tasks.readers.tables import iter_tables
+from litebert.tasks.readers.tables import hub_table, iter_tables
 from litebert.tasks.types.task_type import FileFormat, Scored
 from litebert.training.distributed.context import DistributedContext
 
@@ -241,7 +242,8 @@ def _validate_unlabelled(run: EnsembleRun, path: Path) -> None:
 def _has_labels(member: Member, source: InputFile) -> bool:
     if source.file_format is not None:
         return source.file_format.has_labels(source.path)
-    table = next(iter_tables(source.path, rows_per_table=1))
+    is_hub = is_dataset_name(source.path)
+    table = hub_table(source.path) if is_hub else next(iter_tables(source.path, rows_per_table=1))
     columns = resolve_columns(source.columns, source.saved, table)
     return member.task_type.reader.label_column(table, columns) in table.columns
 

@@ -108,6 +108,11 @@ def _read(source: str) -> SourceWeights:
         checkpoint = read_tf_checkpoint(path)
         return SourceWeights(checkpoint.spec.config, checkpoint.weights.tensors, vocabulary_directory(path))
     stored = read_directory(path if path.exists() else source)
+    if stored.spec.adapters is not None:
+        raise ConfigError(
+            f"init_checkpoint: {source} has per-layer adapters, which are not pretrained; give the model that it was "
+            "fine-tuned from"
+        )
     return SourceWeights(stored.spec.config, stored.weights.tensors, vocabulary_directory(stored.directory))
 
 

@@ -153,12 +153,11 @@ def _extracted(path: Path, counts: Counter[str]) -> Iterator[str | None]:
 def _row(line: bytes, *, where: str) -> tuple[str, str]:
     try:
         row: Any = json.loads(line)
-        title, text = row["title"], row["text"]
-    except (ValueError, KeyError, TypeError):
+        return row["title"].strip(), html.unescape(row["text"])
+    except (ValueError, KeyError, TypeError, AttributeError):
         raise DataError(
             f"{where}: expected a JSON object with title and text; give a dump (….xml.bz2) or run WikiExtractor --json"
         ) from None
-    return title.strip(), html.unescape(text)
 
 
 def _name(element: ElementTree.Element) -> str:

@@ -3,12 +3,12 @@
 import math
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
 from litebert.errors import ConfigError, DataError, did_you_mean
-from litebert.tasks.readers.tables import Table
+from litebert.tasks.readers.tables import Table, json_text
 from litebert.tasks.results import SEPARATOR
 
 NUMBER: Final = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|[+-]?(nan|inf|infinity)", re.ASCII | re.IGNORECASE)
@@ -62,14 +62,22 @@ def label_lists(table: Table, label: str) -> list[list[str]]:
     lists = []
     for row, text in zip(table.rows, table.texts(label, lists=True), strict=True):
         value = row.values[label]
-        names = [str(name) for name in value] if isinstance(value, list) else text.split(SEPARATOR) if text else []
-        names = [name.strip() for name in names]
+        where = f"{table.path}:{row.line}: field {label!r}"
+        given = value if isinstance(value, list) else text.split(SEPARATOR) if text else []
+        names = [_label_name(name, where) for name in given]
         if not all(names):
-            raise DataError(f"{table.path}:{row.line}: field {label!r}: a label is empty; remove it")
+            raise DataError(f"{where}: a label is empty; remove it")
         if len(set(names)) < len(names):
-            raise DataError(f"{table.path}:{row.line}: field {label!r}: a label occurs twice; give each label once")
+            raise DataError(f"{where}: a label occurs twice; give each label once")
         lists.append(names)
     return lists
+
+
+def _label_name(value: Any, where: str) -> str:
+    """The name of one label of a list, as in a column with one label for each row."""
+    if isinstance(value, list | dict | bytes):
+        raise DataError(f"{where}: a label is a {type(value).__name__}; expected a text or a number")
+    return ("" if value is None else value if isinstance(value, str) else json_text(value)).strip()
 
 
 def label_indicators(

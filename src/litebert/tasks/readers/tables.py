@@ -233,12 +233,13 @@ def _json_object(path: Path, line: int, content: str) -> dict[str, Any]:
         raise DataError(f"{path}:{line}: expected a JSON object, found {type(value).__name__}")
     for column, field in value.items():
         # The file is UTF-8, so only an escape can be half of a surrogate pair.
-        if "\\u" in content and not _is_unicode(column, field):
+        if "\\u" in content and not is_unicode(column, field):
             raise DataError(f"{path}:{line}: field {column!r}: has half of a surrogate pair; write valid Unicode")
     return value
 
 
-def _is_unicode(*values: Any) -> bool:
+def is_unicode(*values: Any) -> bool:
+    """Whether no text in these values of JSON has half of a surrogate pair."""
     try:
         json.dumps(values, ensure_ascii=False).encode("utf-8")
     except UnicodeEncodeError:
@@ -297,13 +298,13 @@ def _as_text(path: Path, row: Row, column: str, *, lists: bool) -> str:
     value = row.values[column]
     if isinstance(value, dict | bytes) or (isinstance(value, list) and not lists):
         raise DataError(f"{where}: expected a text or a number, found {type(value).__name__}")
-    text = value if isinstance(value, str) else "" if value is None else _json_text(value)
-    if not _is_unicode(text):
+    text = value if isinstance(value, str) else "" if value is None else json_text(value)
+    if not is_unicode(text):
         raise DataError(f"{where}: has half of a surrogate pair; write valid Unicode")
     return text
 
 
-def _json_text(value: Any) -> str:
+def json_text(value: Any) -> str:
     """Of values that JSON does not have, such as the dates of Parquet, Python's text."""
     return json.dumps(value, default=str) if isinstance(value, bool | int | float | list) else str(value)
 

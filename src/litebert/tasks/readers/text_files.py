@@ -57,7 +57,7 @@ def check_text(path: Path) -> None:
                 decoder.decode(content)
                 offset += len(content)
                 line += content.count(b"\n")
-                is_blank = is_blank and not content.strip()
+                is_blank = is_blank and not content.removeprefix(codecs.BOM_UTF8).strip()
             decoder.decode(b"", final=True)
     except UnicodeDecodeError as error:
         line += error.object.count(b"\n", 0, error.start)

@@ -67,9 +67,9 @@ class DurationConverter:
     examples_per_epoch: int
 
     def steps(self, duration: Duration) -> int | None:
-        """Steps that `duration` takes, rounded up; None where the steps are not known in advance (tokens, seconds)."""
+        """Steps that `duration` takes, rounded up, at least 1; None where they are not known before (tokens, time)."""
         examples = {"examples": 1, "epochs": self.examples_per_epoch, "steps": self.batch_size}.get(duration.unit)
-        return None if examples is None else math.ceil(round(duration.amount * examples / self.batch_size, 9))
+        return None if examples is None else max(1, math.ceil(round(duration.amount * examples / self.batch_size, 9)))
 
     def fraction(self, duration: Duration, progress: TrainingProgress) -> float:
         """`progress` as a fraction of `duration`: 0 at the start, 1 at the end, more after it."""

@@ -56,7 +56,8 @@ def interruptible(model: nn.Module, signals: StopSignals, world: DistributedCont
         if signals.number:
             raise _SignalReceivedError
 
-    hook = model.register_forward_pre_hook(check)
+    # The spans of question answering with no-answer are searched by a method that calls the encoder, not the model.
+    hook = getattr(model, "encoder", model).register_forward_pre_hook(check)
     try:
         yield
     except _SignalReceivedError:
