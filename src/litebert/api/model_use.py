@@ -131,9 +131,9 @@ def _columns(source: DataSource, named: Mapping[str, Any]) -> Columns:
     known = [field.name for field in fields(Columns)]
     if unknown := [name for name in named if name not in known]:
         raise ConfigError(f"{unknown[0]}: no such column; {suggestion(unknown[0], known)}")
-    options = named.get("options", ())
-    columns = Columns(**{**named, "options": (options,) if isinstance(options, str) else tuple(options)})
-    return replace(columns, text_pair=columns.text_pair or source.text_pair)
+    columns = Columns(**named)
+    options = (columns.options,) if isinstance(columns.options, str) else tuple(columns.options)
+    return replace(columns, options=options, text_pair=columns.text_pair or source.text_pair)
 
 
 def _validate_used(columns: Columns, used: Collection[str], task: str) -> None:
