@@ -1,5 +1,6 @@
 import sys
 from collections import Counter
+from types import SimpleNamespace
 
 import pytest
 
@@ -53,15 +54,23 @@ def test_dataset_split_is_read_by_name(tmp_path, datasets):
         sentences(f"hf:{tmp_path / 'set'}:dev")
 
 
-def test_dataset_without_splits_is_not_read_as_another_split(tmp_path, datasets):
-    rows = {"text": ["A."]}
-    datasets.Dataset.from_dict(rows).save_to_disk(str(tmp_path / "none"))
-    datasets.Dataset.from_dict(rows, split="test").save_to_disk(str(tmp_path / "test"))
-    with pytest.raises(DataError, match=r"none:test: the directory has a data set without splits; give hf:"):
-        sentences(f"hf:{tmp_path / 'none'}:test")
-    assert sentences(f"hf:{tmp_path / 'test'}:test") == sentences(f"hf:{tmp_path / 'test'}") == [("A.",)]
-    with pytest.raises(DataError, match=r"test:train: the directory has only the split test"):
-        sentences(f"hf:{tmp_path / 'test'}:train")
+@pytest.mark.parametrize(("saved", "found"), [(None, "a data set without splits"), ("test", "only the split test")])
+def test_dataset_of_one_split_is_not_read_as_another(tmp_path, monkeypatch, saved, found):
+    """With a stand-in for `datasets`, which loads what `Dataset.save_to_disk` wrote."""
+
+    class Rows(list):
+        split = saved
+
+    library = SimpleNamespace(
+        load_from_disk=lambda path: Rows([{"text": "A."}]), exceptions=SimpleNamespace(DatasetsError=ValueError)
+    )
+    monkeypatch.setitem(sys.modules, "datasets", library)
+    (tmp_path / "state.json").write_text("{}")
+    assert list(stream_rows(f"hf:{tmp_path}")) == [{"text": "A."}]
+    if saved:
+        assert list(stream_rows(f"hf:{tmp_path}:{saved}")) == [{"text": "A."}]
+    with pytest.raises(DataError, match=f":dev: the directory has {found}; give hf:"):
+        list(stream_rows(f"hf:{tmp_path}:dev"))
 
 
 def test_dataset_of_csv_files_is_streamed(tmp_path, datasets):
