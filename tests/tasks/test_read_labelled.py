@@ -26,6 +26,12 @@ def test_read_labelled_reads_every_format(tmp_path, name, content, task_type):
     assert read_labelled(tmp_path / name).task_type == task_type
 
 
+def test_labels_in_lists_are_named_as_in_a_column(tmp_path):
+    path = tmp_path / "x.jsonl"
+    path.write_text('{"text": "a", "label": [true, 1, "x"]}\n{"text": "b", "label": [0.5]}\n')
+    assert set(read_labelled(path).labels) == {"true", "1", "x", "0.5"}
+
+
 def test_read_labelled_rejects_another_task_type_for_json(tmp_path):
     with pytest.raises(ConfigError, match=r"a \.json file has extractive_qa .*, not token_classification; remove"):
         read_labelled(tmp_path / "x.json", options=ReadOptions(task_type="token_classification"))

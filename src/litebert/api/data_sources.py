@@ -16,7 +16,7 @@ from litebert.errors import DataError
 from litebert.files import expand_home, sha256, write_text
 from litebert.hub_datasets import is_dataset_name
 from litebert.tasks.read_labelled import read_any_table
-from litebert.tasks.readers.tables import Row, Table, is_unicode, named_labels
+from litebert.tasks.readers.tables import Row, Table, named_labels
 
 Data = Any
 """One of:
@@ -64,7 +64,7 @@ class DataSource:
         """The rows as JSON lines."""
         return "".join(_json_line(row, f"{self.name}:{number}") for number, row in enumerate(self.rows, start=1))
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """The path with a hash of the content of the file, or a hash of that of the rows."""
         if self.path:
@@ -92,8 +92,10 @@ class DataSource:
 
 def _json_line(row: Mapping[str, Any], where: str) -> str:
     line = json.dumps(row, ensure_ascii=False, default=str) + "\n"
-    if not is_unicode(line):
-        raise DataError(f"{where}: has half of a surrogate pair; write valid Unicode")
+    try:
+        line.encode()
+    except UnicodeEncodeError:
+        raise DataError(f"{where}: has half of a surrogate pair; write valid Unicode") from None
     return line
 
 

@@ -139,7 +139,8 @@ def _columns(source: DataSource, named: Mapping[str, Any]) -> Columns:
 def _validate_used(columns: Columns, used: Collection[str], task: str) -> None:
     """Raise ConfigError for a column of inputs that a model does not read; others may be named and are not read."""
     unused = [name for name in ("text", "text_pair", "options") if name not in used]
-    validate_not_given({name: getattr(columns, name) for name in unused}, f"not used for {task}; leave it out")
+    given = {name: getattr(columns, name) for name in unused}
+    validate_not_given(given, f"not used for {task}; leave it out, or give single texts instead of pairs")
 
 
 def _rows(data: LabelledData) -> tuple[Mapping[str, Any], ...]:

@@ -31,7 +31,7 @@ class PretrainDataset(Dataset[dict[str, Tensor]]):
 
     def __init__(self, corpus: Path | str, *, split: Split = "train", seed: int = 0, **sampling: Any) -> None:
         opened = Corpus.open(corpus, split)
-        settings = SamplingSettings.parse({"packing": False, **sampling}, where="PretrainDataset")
+        settings = SamplingSettings.parse(sampling, where="PretrainDataset")
         settings.validate_masked_only()
         _validate_no_steps(settings)
         self.pad_id = opened.vocabulary.pad_id

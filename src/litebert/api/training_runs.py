@@ -167,7 +167,7 @@ def finetune(
     base = load_recipe(recipe_of_task(recipe), command="finetune").settings
     values = merged(base, merged(given, {"data": files, **fixed}))
     # Wrong settings and another directory are refused before rows are written into it.
-    load_finetune_config(recipe, given=values, out=directory, open_files=False)
+    load_finetune_config(recipe, given=values, open_files=False)
     RunDirectory(directory).validate_is_run_or_new()
     for source in sources.values():
         source.to_file(data)

@@ -35,7 +35,7 @@ def count_parameters(model: nn.Module) -> tuple[int, int]:
 
 
 def layer_depths(model: nn.Module) -> dict[str, int]:
-    """Depth of each parameter below the head: 0 for head and pooler, largest for the embeddings.
+    """Depth of each parameter below the head: 0 for head and pooler, of the weights largest for the embeddings.
 
     A stored block, with its low-rank updates, has the depth of the last layer that runs it. Without sharing the layers
     have depths 1, 2, … from the top down; a block that all layers share has depth 1; an attention shared by all layers

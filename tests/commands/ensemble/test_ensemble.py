@@ -219,7 +219,7 @@ def test_ensemble_of_forward_selection_is_no_worse_than_the_best_member(classifi
         assert ", not selected" in result.to_text()
 
 
-def test_ensemble_scores_a_data_set_of_the_hub(classifiers, opinions, monkeypatch):
+def test_ensemble_scores_a_data_set_of_the_hub(classifiers, opinions, monkeypatch, tmp_path):
     class Split(list):
         column_names = ("text", "label")
         features = {"text": object(), "label": object()}  # noqa: RUF012
@@ -228,6 +228,8 @@ def test_ensemble_scores_a_data_set_of_the_hub(classifiers, opinions, monkeypatc
     monkeypatch.setattr("litebert.tasks.readers.tables.load_split", lambda name: rows)
     of_hub, of_file = (run_ensemble(classifiers(2), data).score for data in ("hf:owner/opinions", opinions))
     assert of_hub.evaluation.metrics == of_file.evaluation.metrics
+    with pytest.raises(ConfigError, match="out: hf:owner/opinions is scored only"):
+        run_ensemble(classifiers(2), "hf:owner/opinions", out=tmp_path / "found.csv")
 
 
 def test_ensemble_median_member_has_the_median_score(classifiers, opinions):

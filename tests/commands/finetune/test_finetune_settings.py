@@ -189,7 +189,7 @@ def test_layerwise_lr_decay_multiplies_the_learning_rate_by_depth(planned_run, p
     model = load_model(pretrained, as_model="ForSequenceClassification", labels=("a", "b"), fresh=("classifier",))
     with caplog.at_level(logging.INFO, "litebert"):
         factors = set_trainable(model, planned_run(layerwise_lr_decay=0.5))
-    assert "layer-wise learning rate decay of 0.5, in 2 steps from the head" in caplog.text
+    assert "layer-wise learning rate decay of 0.5, at most 2 times" in caplog.text
     assert factors["classifier.weight"] == factors["encoder.pooler.weight"] == 1
     assert factors["encoder.attentions.0.query.weight"] == 0.5
     assert factors["encoder.embeddings.word.weight"] == 0.25

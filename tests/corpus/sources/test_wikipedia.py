@@ -140,7 +140,15 @@ def test_wikipedia_reads_wikiextractor_output(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "row", ['<doc id="1">', "{}", '["a"]', {"title": 1984, "text": "One."}, {"title": "B", "text": None}]
+    "row",
+    [
+        '<doc id="1">',
+        "{}",
+        '["a"]',
+        {"title": 1984, "text": "One."},
+        {"title": "B", "text": None},
+        {"title": "B", "text": ["x"]},
+    ],
 )
 def test_wikipedia_file_of_another_format_is_refused_with_its_line(tmp_path, row):
     path = write_extracted(tmp_path / "AA" / "wiki_00", {"title": "A", "text": "One."}, row)

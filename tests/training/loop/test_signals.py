@@ -5,10 +5,13 @@ import signal
 import subprocess
 import sys
 import threading
+from functools import partial
 
 import pytest
 import torch
 
+from litebert.model.config import ModelConfig
+from litebert.model.models import ForPretraining, ForQuestionAnsweringWithNoAnswer, ForSequenceClassification
 from litebert.training.distributed.context import DistributedContext
 from litebert.training.loop.signals import WATCHED, StopSignals, interruptible
 
@@ -36,23 +39,26 @@ def test_stop_signals_remember_the_first_and_do_not_catch_the_second(number):
         assert {signal.getsignal(watched) for watched in WATCHED} == {signal.SIG_DFL}
 
 
-class Reader(torch.nn.Module):
-    """A model with a method beside `forward`, as question answering with no-answer has."""
-
-    def __init__(self):
-        super().__init__()
-        self.encoder = torch.nn.Linear(1, 1)
-
-    def beams(self):
-        return self.encoder(torch.ones(1, 1))
+CONFIG = ModelConfig(
+    hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=8, embedding_size=8, vocab_size=9
+)
+INPUTS = (torch.ones(1, 4, dtype=torch.long), torch.ones(1, 4, dtype=torch.bool), torch.zeros(1, 4, dtype=torch.long))
+CALLS = {
+    "pretraining": lambda: ForPretraining(CONFIG),
+    "first token": lambda: ForSequenceClassification(CONFIG, num_labels=2),
+    "mean": lambda: ForSequenceClassification(CONFIG.replace(classifier_pooling="mean"), num_labels=2),
+    "beams": lambda: partial(ForQuestionAnsweringWithNoAnswer(CONFIG).beams, answer_mask=INPUTS[1]),
+}
 
 
 @pytest.mark.usefixtures("sighup_not_ignored")
-def test_signal_leaves_an_evaluation_before_a_method_calls_the_encoder():
-    model, calls = Reader(), 0
+@pytest.mark.parametrize("name", CALLS)
+def test_signal_leaves_an_evaluation_before_the_model_or_its_encoder_is_called(name):
+    call, calls = CALLS[name](), 0
+    model = call if isinstance(call, torch.nn.Module) else call.func.__self__
     with StopSignals() as signals, interruptible(model, signals, DistributedContext.current()):
         for _ in range(3):
-            model.beams()
+            call(*INPUTS)
             calls += 1
             os.kill(os.getpid(), signal.SIGTERM)
     assert (signals.number, calls) == (signal.SIGTERM, 1)

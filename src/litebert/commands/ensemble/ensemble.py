@@ -122,6 +122,8 @@ def ensemble(run: EnsembleRun) -> EnsembleResult:
     assert run.data is not None
     source = source_of(members[0], run, run.data)
     if run.out is not None:
+        if is_dataset_name(run.data):
+            raise ConfigError(f"out: {run.data} is scored only; write its rows into a file to get their predictions")
         source.validate_output(run.out)
     if _has_labels(members[0], source):
         examples = examples_of_file(members[0], source, metrics=run.metrics)

@@ -176,7 +176,7 @@ def set_trainable(model: nn.Module, run: FinetuneRun) -> dict[str, float]:
     depths = layer_depths(model)
     if run.layerwise_lr_decay < 1:
         logger.info(
-            "layer-wise learning rate decay of %g, in %d steps from the head to the embeddings",
+            "layer-wise learning rate decay of %g, at most %d times",
             *(run.layerwise_lr_decay, max(depths.values())),
         )
     return {name: run.layerwise_lr_decay**depth for name, depth in depths.items()}

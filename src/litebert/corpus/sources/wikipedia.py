@@ -153,7 +153,7 @@ def _extracted(path: Path, counts: Counter[str]) -> Iterator[str | None]:
 def _row(line: bytes, *, where: str) -> tuple[str, str]:
     try:
         row: Any = json.loads(line)
-        return row["title"].strip(), html.unescape(row["text"])
+        return row["title"].strip(), html.unescape(row["text"].strip())
     except (ValueError, KeyError, TypeError, AttributeError):
         raise DataError(
             f"{where}: expected a JSON object with title and text; give a dump (….xml.bz2) or run WikiExtractor --json"

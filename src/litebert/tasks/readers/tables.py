@@ -233,13 +233,12 @@ def _json_object(path: Path, line: int, content: str) -> dict[str, Any]:
         raise DataError(f"{path}:{line}: expected a JSON object, found {type(value).__name__}")
     for column, field in value.items():
         # The file is UTF-8, so only an escape can be half of a surrogate pair.
-        if "\\u" in content and not is_unicode(column, field):
+        if "\\u" in content and not _is_unicode(column, field):
             raise DataError(f"{path}:{line}: field {column!r}: has half of a surrogate pair; write valid Unicode")
     return value
 
 
-def is_unicode(*values: Any) -> bool:
-    """Whether no text in these values of JSON has half of a surrogate pair."""
+def _is_unicode(*values: Any) -> bool:
     try:
         json.dumps(values, ensure_ascii=False).encode("utf-8")
     except UnicodeEncodeError:
@@ -299,7 +298,7 @@ def _as_text(path: Path, row: Row, column: str, *, lists: bool) -> str:
     if isinstance(value, dict | bytes) or (isinstance(value, list) and not lists):
         raise DataError(f"{where}: expected a text or a number, found {type(value).__name__}")
     text = value if isinstance(value, str) else "" if value is None else json_text(value)
-    if not is_unicode(text):
+    if not _is_unicode(text):
         raise DataError(f"{where}: has half of a surrogate pair; write valid Unicode")
     return text
 

@@ -47,7 +47,9 @@ def _is_heard(number: signal.Signals) -> bool:
 
 @contextmanager
 def interruptible(model: nn.Module, signals: StopSignals, world: DistributedContext) -> Iterator[None]:
-    """Leave an evaluation, without an error, before the next forward of `model` after a signal.
+    """Leave an evaluation, without an error, before the next call of `model` or of its encoder after a signal.
+
+    Models call methods of their encoder; question answering with no-answer has a method that calls the encoder itself.
 
     Ranks without the signal leave at their next `gather`, which an evaluation on several ranks ends with.
     """
@@ -56,8 +58,8 @@ def interruptible(model: nn.Module, signals: StopSignals, world: DistributedCont
         if signals.number:
             raise _SignalReceivedError
 
-    # The spans of question answering with no-answer are searched by a method that calls the encoder, not the model.
-    hook = getattr(model, "encoder", model).register_forward_pre_hook(check)
+    modules = [each for each in (model, getattr(model, "encoder", None)) if each is not None]
+    hooks = [module.register_forward_pre_hook(check) for module in modules]
     try:
         yield
     except _SignalReceivedError:
@@ -65,7 +67,8 @@ def interruptible(model: nn.Module, signals: StopSignals, world: DistributedCont
     except GatherInterruptedError:
         pass
     finally:
-        hook.remove()
+        for hook in hooks:
+            hook.remove()
 
 
 class _SignalReceivedError(Exception):
