@@ -23,9 +23,9 @@ import torch
 from libraries import speed_contestants as who
 from libraries import speed_timing as timing
 
-from litebert.commands.doctor import doctor
 from litebert.corpus.sampling.pretrain_batches import PretrainBatch
 from litebert.files import write_json, write_text
+from litebert.machine import processor_name
 from litebert.model.config import ModelConfig
 from litebert.model.model_stats import flops_per_token
 from litebert.model.presets import preset
@@ -94,7 +94,7 @@ def main() -> int:
 
 def machine(device: torch.device) -> dict[str, Any]:
     """The machine on which the results were measured."""
-    name = torch.cuda.get_device_name(device) if device.type == "cuda" else doctor().processor
+    name = torch.cuda.get_device_name(device) if device.type == "cuda" else processor_name()
     versions = {"torch": torch.__version__, "cuda": torch.version.cuda}
     if who.has_transformers():
         import transformers

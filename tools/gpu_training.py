@@ -29,7 +29,10 @@ from litebert.training.callbacks.progress_display import progress_display
 
 TINY_CORPUS = {"most_pages": 40, "vocab_size": 300}
 WHOLE_CORPUS = {"most_pages": None, "vocab_size": 8000}
-TINY_SETTINGS = ("model.hidden_size=32", "model.num_attention_heads=2", "model.intermediate_size=64", "batch_size=4")
+TINY_SETTINGS = (
+    *("model.hidden_size=32", "model.num_attention_heads=2", "model.intermediate_size=64", "model.num_hidden_layers=3"),
+    *("sampling.max_length=32", "batch_size=4", "max_eval_examples=16"),
+)
 GPU_SETTINGS = ("microbatch_size=128", "train.warmup=0.1", "train.evaluate_every=30 seconds", "train.log_every=10")
 """Changes to a recipe for hours on a CPU, for minutes on a GPU."""
 OVERHEAD_SECONDS = 25.0

@@ -9,6 +9,7 @@ from litebert.commands import doctor as module
 from litebert.commands.doctor import CORE, EXTRAS, Diagnosis, MatmulThroughput, doctor
 
 GIB = 1024**3
+NARROW = module.WIDTHS.replace(hidden_size=48, num_attention_heads=4, intermediate_size=96)
 MEASURE = module.matmul_speed.measure_matmul_speed
 """Read before a fixture replaces it."""
 
@@ -18,6 +19,8 @@ def diagnosis(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(module.EXTRAS, "absent", ("absent_package.part",))
         patch.setitem(module.EXTRAS, "half", ("litebert", "litebert.absent"))
+        patch.setattr(module.matmul_speed, "measure_matmul_speed", MEASURE)
+        patch.setattr(module, "WIDTHS", NARROW)
         return doctor(tmp_path_factory.mktemp("disk"))
 
 
@@ -88,6 +91,7 @@ def test_doctor_advises_where_something_is_wrong(monkeypatch, rates, disk, threa
 
 def test_doctor_of_a_torch_without_onednn_measures_training_only(monkeypatch):
     monkeypatch.setattr(module.matmul_speed, "measure_matmul_speed", MEASURE)
+    monkeypatch.setattr(module, "WIDTHS", NARROW)
     monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: False)
     diagnosis = module.doctor()
     training, inference = diagnosis.matmul[-2:]

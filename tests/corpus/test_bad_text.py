@@ -42,7 +42,7 @@ TAKEN = {
     "empty file": ("a.txt", b"", 0, {"files without text": 1}),
     "blank lines only": ("a.txt", b" \n\t\n\n", 0, {"files without text": 1}),
     "empty compressed file": ("a.txt.gz", gzip.compress(b""), 0, {"files without text": 1}),
-    "a million blank lines": ("a.txt.zst", zstd.compress(b"\n" * 10**6 + b"Ba."), 1, {}),
+    "100,000 blank lines": ("a.txt.zst", zstd.compress(b"\n" * 10**5 + b"Ba."), 1, {}),
     "lone surrogate": ("a.jsonl", b'{"text": "ba \\ud83d do"}', 1, {"lines repaired": 1}),
     "surrogate pair": ("a.jsonl", b'{"text": "ba \\ud83d\\ude00 do"}', 1, {"unknown tokens": 1}),
     "escaped NUL": ("a.jsonl", b'{"text": "ba\\u0000 do"}', 1, {}),
@@ -124,12 +124,12 @@ def test_invalid_utf8_and_invalid_rows_settings_choose_error_or_count(tmp_path, 
     assert f"{tmp_path / name}:1: rows skipped ({outcome['rows skipped']} in this file)" in caplog.text
 
 
-def test_build_corpus_counts_a_million_empty_documents(tmp_path, tokenizer):
-    content = gzip.compress(b'{"text": ""}\n' * 10**6 + ROWS.encode(), compresslevel=1)
-    assert built(tmp_path, tokenizer, "a.jsonl.gz", content) == (2, {"empty documents": 10**6})
+def test_build_corpus_counts_100_000_empty_documents(tmp_path, tokenizer):
+    content = gzip.compress(b'{"text": ""}\n' * 10**5 + ROWS.encode(), compresslevel=1)
+    assert built(tmp_path, tokenizer, "a.jsonl.gz", content) == (2, {"empty documents": 10**5})
 
 
-@pytest.mark.parametrize("case", sorted({*TAKEN, *REFUSED, *CHOSEN, "a million empty documents"}))
+@pytest.mark.parametrize("case", sorted({*TAKEN, *REFUSED, *CHOSEN, "100,000 empty documents"}))
 def test_corpus_guide_has_a_row_for_each_kind_of_unusual_text(case):
     assert f"| {case} |" in DOCS.read_text(encoding="utf-8")
 

@@ -111,6 +111,8 @@ def test_page_runs_from_top_to_bottom_and_prints_what_it_shows(page, workspace, 
 @pytest.mark.parametrize("page", PAGES)
 def test_commands_of_a_page_are_parsed(page):
     for example in (example for example in examples(page) if example.is_command):
+        if is_run(example) and short_words(example.words) == example.words:
+            continue
         assert code_of_parsing(example.words) == 0, f"{page}:{example.line}: {example.text}"
 
 

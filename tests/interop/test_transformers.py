@@ -1,7 +1,5 @@
 """Round trips through transformers: random weights, every head, padded batches."""
 
-import itertools
-
 import pytest
 import torch
 
@@ -21,10 +19,11 @@ SIZES = [  # embedding, hidden, intermediate, heads
 DEPTHS = [(1, 1, 1), (3, 1, 1), (3, 3, 1), (4, 2, 2), (5, 2, 1)]  # layers, groups, inner
 ACTIVATIONS = ["gelu", "gelu_new", "relu", "silu"]
 GRID = [
-    (name, *variant)
-    for number, variant in enumerate(itertools.product(SIZES, DEPTHS, ACTIVATIONS))
-    for name in [list(HF_CLASSES)[number % len(HF_CLASSES)]]
+    (name, SIZES[(i + 2 * j) % len(SIZES)], depth, ACTIVATIONS[(i + j) % len(ACTIVATIONS)])
+    for i, name in enumerate(HF_CLASSES)
+    for j, depth in enumerate(DEPTHS)
 ]
+"""Each two of class, sizes, depth and activation together."""
 B, S, V, CHOICES = 3, 11, 40, 2
 
 

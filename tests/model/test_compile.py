@@ -24,7 +24,7 @@ def test_compiled_block_gives_the_same_outputs(unchecked, tiny_config, kernel):
 
 @pytest.mark.parametrize("name", EXPORTS)
 def test_export_of_every_model_has_dynamic_batch_and_length(unchecked, tiny_config, name):
-    assert unchecked(exported_difference, name, tiny_config) < tolerance()
+    assert unchecked(exported_difference, name, tiny_config.replace(num_hidden_layers=2)) < tolerance()
 
 
 def test_export_is_tested_for_every_model():

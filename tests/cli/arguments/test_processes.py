@@ -47,12 +47,14 @@ def run_two_processes(made, out, *words):
     return subprocess.run(**two_processes(made, out, *words), capture_output=True, timeout=120, check=False)
 
 
+@pytest.mark.usefixtures("forked_python")
 def test_two_processes_divide_a_batch_and_print_one_result(made, tmp_path):
     done = run_two_processes(made, tmp_path / "run", "--dry-run")
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("batch of 8: 2 process(es) x 1 microbatch(es) of 4") == 1
 
 
+@pytest.mark.usefixtures("forked_python")
 def test_an_error_in_the_processes_is_printed_once_and_alone(made, tmp_path):
     (tmp_path / "file").touch()
     done = run_two_processes(made, tmp_path)

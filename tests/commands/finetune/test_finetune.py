@@ -172,9 +172,9 @@ def test_finetune_keeps_the_best_evaluation_not_the_last(settings, tmp_path, mon
         return Scored(Evaluation(metrics={"accuracy": next(scores)}, examples=36, **found), None, None)
 
     monkeypatch.setattr("litebert.inference.pipeline.EvaluationSet.score", score)
-    settings["train"]["evaluate_every"] = "10 steps"
+    settings["train"] |= {"duration": "4 steps", "evaluate_every": "1 steps"}
     result = finetune(parsed(settings), tmp_path / "run")
-    assert (result.best["step"], result.best["metrics"]) == (20, {"accuracy": 0.9})
+    assert (result.best["step"], result.best["metrics"]) == (2, {"accuracy": 0.9})
 
 
 def test_finetune_whose_metric_is_never_a_number_counts_its_evaluations(settings, tmp_path, monkeypatch):
@@ -183,12 +183,13 @@ def test_finetune_whose_metric_is_never_a_number_counts_its_evaluations(settings
         return Scored(Evaluation(metrics={"accuracy": math.nan}, examples=36, **found), None, None)
 
     monkeypatch.setattr("litebert.inference.pipeline.EvaluationSet.score", score)
+    settings["train"] |= {"duration": "2 steps", "evaluate_every": "1 steps"}
     result = finetune(parsed(settings), tmp_path / "run")
-    assert (result.best["step"], result.evaluations) == (20, 2)
+    assert (result.best["step"], result.evaluations) == (1, 2)
 
 
 def test_finetune_stopped_and_resumed_gives_the_same_weights(settings, tmp_path):
-    settings["train"]["checkpoint_every"] = "10 steps"
+    settings["train"] |= {"duration": "8 steps", "evaluate_every": "4 steps", "checkpoint_every": "2 steps"}
     run = parsed(settings)
     whole = finetune(run, tmp_path / "whole")
 
@@ -196,7 +197,7 @@ def test_finetune_stopped_and_resumed_gives_the_same_weights(settings, tmp_path)
         raise StoppedBySignalError("stopped by the test", signal_number=15)
 
     with pytest.raises(StoppedBySignalError):
-        finetune(run, tmp_path / "stopped", callbacks=[At("step", 25, stop)])
+        finetune(run, tmp_path / "stopped", callbacks=[At("step", 5, stop)])
     resumed = finetune(run, tmp_path / "stopped")
     assert resumed.best == whole.best
     expected = load_model(whole.model).state_dict()

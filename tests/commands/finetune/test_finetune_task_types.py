@@ -133,7 +133,8 @@ def test_finetune_rejects_a_split_file_that_is_not_read(pretrained, tmp_path):
 
 def test_finetune_scores_race_by_level(pretrained, tmp_path):
     data = write_race(tmp_path / "data")
-    result = tuned(pretrained, tmp_path / "run", {"task": "race", "directory": str(data)}, batch_size=2)
+    short = {**TRAIN, "duration": "2 steps", "device": "cpu"}
+    result = tuned(pretrained, tmp_path / "run", {"task": "race", "directory": str(data)}, batch_size=2, train=short)
     assert {part["name"] for part in result.best["by_slice"]} == {"middle", "high"}
     assert evaluate_benchmark(result.model, "race", data).splits["dev"].metrics == pytest.approx(result.best["metrics"])
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from litebert.commands.pretrain import pretrain_settings
 from litebert.commands.quickstart import quickstart as quickstart_module
 from litebert.commands.quickstart.quickstart import QuickstartResult, quickstart
 from litebert.commands.quickstart.quickstart_settings import QuickstartRun
@@ -22,6 +23,17 @@ FILES = {"north.txt": 1, "south.txt": 2}
 
 class StoppedError(Exception):
     """Raised by a test to end a run."""
+
+
+SIZES = [f"model.{n}={v}" for n, v in {"hidden_size": 32, "embedding_size": 16, "intermediate_size": 64}.items()]
+
+
+@pytest.fixture
+def short(monkeypatch):
+    """Pretraining of a few steps of a smaller model."""
+    load = pretrain_settings.load_pretrain_config
+    less = ["train.duration=4 steps", "batch_size=8", "microbatch_size=8", "max_eval_examples=64", *SIZES]
+    monkeypatch.setattr(pretrain_settings, "load_pretrain_config", lambda *a, **o: load(a[0], [*a[1], *less], **o))
 
 
 @pytest.fixture
@@ -89,6 +101,7 @@ def stop():
     raise StoppedError
 
 
+@pytest.mark.usefixtures("short")
 def test_quickstart_resumes_after_a_stop_during_pretraining(text, tmp_path):
     out = tmp_path / "out"
     with pytest.raises(StoppedError):
@@ -102,6 +115,7 @@ def test_quickstart_resumes_after_a_stop_during_pretraining(text, tmp_path):
     assert {path: path.stat().st_mtime_ns for path in kept} == kept, "finished stages are not repeated"
 
 
+@pytest.mark.usefixtures("short")
 def test_quickstart_resumes_between_stages(text, tmp_path):
     out = tmp_path / "out"
     result = quickstart(plan(text), out)
@@ -114,6 +128,7 @@ def test_quickstart_resumes_between_stages(text, tmp_path):
     assert again.masks == result.masks
 
 
+@pytest.mark.usefixtures("short")
 def test_quickstart_works_with_one_file(text, tmp_path):
     file = tmp_path / text[0]
     file.write_text(file.read_text().replace(" in the ", " in\u2028the "))  # a line separator inside of a line
@@ -144,7 +159,7 @@ def test_quickstart_refuses_unsuitable_text_and_leaves_no_files(text, tmp_path, 
 def test_quickstart_warns_of_a_tokenizer_that_drops_the_marks_of_many_words(
     tmp_path, monkeypatch, caplog, keep_accents
 ):
-    monkeypatch.setattr(quickstart_module, "_corpus", lambda *_: 1 / 0)  # the stage after the tokenizer
+    monkeypatch.setattr(quickstart_module, "_corpus", lambda *_: stop())  # the stage after the tokenizer
     (tmp_path / "a.txt").write_text(
         "\n\n".join(f"Das Boot {number} ist schön, und der Hund schläft schon wieder." for number in range(100))
     )
@@ -153,6 +168,8 @@ def test_quickstart_warns_of_a_tokenizer_that_drops_the_marks_of_many_words(
     assert ("schön → schon" in caplog.text and "--keep-accents" in caplog.text) is not keep_accents
 
 
-def test_quickstart_reduces_the_vocabulary_for_a_small_text(text, tmp_path):
-    result = quickstart(plan(text, vocab_size=4000), tmp_path / "out")
-    assert Tokenizer.load(result.model).vocab_size < 100
+def test_quickstart_reduces_the_vocabulary_for_a_small_text(text, tmp_path, monkeypatch):
+    monkeypatch.setattr(quickstart_module, "_corpus", lambda *_: stop())  # the stage after the tokenizer
+    with pytest.raises(StoppedError):
+        quickstart(plan(text, vocab_size=4000), tmp_path / "out")
+    assert Tokenizer.load(tmp_path / "out" / "tokenizer").vocab_size < 100

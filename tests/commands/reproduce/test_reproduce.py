@@ -246,11 +246,9 @@ def test_damaged_result_of_a_cell_is_refused_with_its_file(finished, inputs, con
         file.write_text(before)
 
 
-def test_cell_whose_weights_are_trained_again_may_fail(inputs, tmp_path, monkeypatch):
+def test_cell_whose_weights_are_trained_again_may_fail(finished, inputs, tmp_path, monkeypatch):
     """Its first result is there, but a model that needs its weights cannot start."""
-    out = tmp_path / "out"
-    reproduce(inputs, out)
-    shutil.rmtree(out / "runs")
+    out = shutil.copytree(finished[0], tmp_path / "out", ignore=shutil.ignore_patterns("runs"))
     next((out / "cells").glob("ensemble-*")).unlink()
     monkeypatch.setitem(worker.RUNNERS, "pretrain", lambda job: 1 / 0)
     assert "ensemble" in reproduce(inputs, out).failed[-1]

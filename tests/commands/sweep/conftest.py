@@ -16,7 +16,7 @@ def planned(pretrained, tmp_path):
     """The settings of a sweep over a grid, with trials of a few steps."""
 
     def planned(grid, *, retry_collapsed=0, **train):
-        base = opinions_run(pretrained, tmp_path / "train.csv", **train)
+        base = opinions_run(pretrained, tmp_path / "train.csv", **{"duration": "6 steps", **train})
         return SweepRun.parse({"base": base, "grid": grid, "retry_collapsed": retry_collapsed}, where="test")
 
     return planned

@@ -52,7 +52,7 @@ def test_model_that_cannot_be_read_fails_its_own_trial(planned, tmp_path, pretra
 
 
 def test_best_trial_is_a_recipe_that_trains_the_same_model_again(planned, tmp_path, monkeypatch, capsys):
-    result = sweep(planned({"train.learning_rate": [1e-5, 0.01], "seed": [3]}), tmp_path / "out")
+    result = sweep(planned({"train.learning_rate": [1e-5, 0.01], "seed": [3]}, duration="30 steps"), tmp_path / "out")
     assert result.configurations[0].settings == {"train.learning_rate": 0.01}
     monkeypatch.chdir(tmp_path)
     words = shlex.split(result.command)
@@ -82,13 +82,13 @@ def backwards(trials, paths, **options):
 
 
 def test_stopped_sweep_resumes_without_training_finished_trials(planned, tmp_path):
-    run = planned({"seed": [0, 1, 2]}, checkpoint_every="4 steps")
+    run = planned({"seed": [0, 1, 2]}, checkpoint_every="2 steps")
     whole = sweep(run, tmp_path / "whole")
 
     class Stop(HookRecorder):
         def on_step(self, run, record):
             super().on_step(run, record)
-            if steps_of(self) == 40:
+            if steps_of(self) == 9:
                 raise StoppedBySignalError("stopped by the test", signal_number=15)
 
     with pytest.raises(StoppedBySignalError):
@@ -98,8 +98,8 @@ def test_stopped_sweep_resumes_without_training_finished_trials(planned, tmp_pat
     seen = HookRecorder()
     resumed = sweep(run, tmp_path / "stopped", callbacks=[seen])
     assert first.stat().st_mtime_ns == written
-    # Of 30 + 30 steps of the two others 10 were done and 8 of them saved; the first run's steps are not repeated.
-    assert steps_of(seen) == 60 - 8
+    # Of 6 + 6 steps of the two others 3 were done and 2 of them saved; the first run's steps are not repeated.
+    assert steps_of(seen) == 12 - 2
     assert [each.metrics for each in resumed.trials] == [each.metrics for each in whole.trials]
     assert table(tmp_path / "stopped") == table(tmp_path / "whole")
 
@@ -108,7 +108,7 @@ def test_sweep_grid_may_grow_and_other_settings_may_not_change(planned, tmp_path
     sweep(planned({"seed": [0]}), tmp_path / "out")
     seen = HookRecorder()
     grown = sweep(planned({"seed": [0, 1]}), tmp_path / "out", callbacks=[seen])
-    assert steps_of(seen) == 30
+    assert steps_of(seen) == 6
     assert grown.configurations[0].statistics["accuracy"].trials == 2
     with pytest.raises(ConfigError, match=r"other settings \(base.train.learning_rate\)"):
         sweep(planned({"seed": [0]}, learning_rate=0.5), tmp_path / "out")
@@ -151,12 +151,12 @@ def test_collapsed_trial_is_named_and_counts_unless_it_is_replaced(planned, tmp_
         "litebert.commands.sweep.trial_results.get_task_type", lambda name: replace(CLASSIFICATION, collapse=collapse)
     )
     first = None
-    plain = sweep(planned({"seed": [0, 1]}), tmp_path / "out")
+    plain = sweep(planned({"seed": [0, 1]}, duration="30 steps"), tmp_path / "out")
     first = plain.trials[0].metrics["accuracy"]
-    named = sweep(planned({"seed": [0]}), tmp_path / "alone")
+    named = sweep(planned({"seed": [0]}, duration="30 steps"), tmp_path / "alone")
     assert "collapsed: seed=0: predicts 'bad' for every example" in named.to_text()
     assert named.configurations[0].trials == ("seed=0",)
-    restarted = sweep(planned({"seed": [0]}, retry_collapsed=1), tmp_path / "alone")
+    restarted = sweep(planned({"seed": [0]}, retry_collapsed=1, duration="30 steps"), tmp_path / "alone")
     assert [each.name for each in restarted.trials] == ["seed=0", "seed=1000"]
     assert "replaced by seed=1000" in restarted.to_text()
     assert restarted.configurations[0].trials == ("seed=1000",)

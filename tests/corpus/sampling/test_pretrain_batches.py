@@ -286,15 +286,19 @@ def test_sampling_settings_are_all_tested():
     assert {*EVERY_SETTING, *ELSEWHERE} == set(SamplingSettings.model_fields)
 
 
-@pytest.mark.parametrize("setting", EVERY_SETTING)
-def test_sampling_settings_all_have_an_effect(setting, tmp_path):
-    """Changing it changes what is drawn in the first epoch; continuation tokens make whole words matter."""
+@pytest.fixture(scope="module")
+def usual(tmp_path_factory):
+    """A corpus, and the rows of its first epoch; continuation tokens make whole words matter."""
     rng = np.random.default_rng(1)
-    shards = [[rng.integers(1, 12, rng.integers(1, 14)).tolist() for _ in range(300)]]
+    shards = [[rng.integers(1, 12, rng.integers(1, 14)).tolist() for _ in range(100)]]
     vocab = vocabulary(word_starts=np.arange(VOCAB_SIZE) % 2 == 0)
-    corpus = make_corpus(tmp_path / "corpus", shards, vocab=vocab)
-    usual, changed = (
-        list(rows(source(corpus, s, batch_size=50).one_epoch()))
-        for s in (SETTINGS, SETTINGS.replace(**{setting: EVERY_SETTING[setting]}))
-    )
-    assert usual != changed
+    corpus = make_corpus(tmp_path_factory.mktemp("settings") / "corpus", shards, vocab=vocab)
+    return corpus, list(rows(source(corpus, batch_size=50).one_epoch()))
+
+
+@pytest.mark.parametrize("setting", EVERY_SETTING)
+def test_sampling_settings_all_have_an_effect(setting, usual):
+    """Changing it changes what is drawn in the first epoch."""
+    corpus, drawn = usual
+    changed = SETTINGS.replace(**{setting: EVERY_SETTING[setting]})
+    assert list(rows(source(corpus, changed, batch_size=50).one_epoch())) != drawn

@@ -2,9 +2,6 @@
 
 import functools
 import json
-import os
-import subprocess
-import sys
 
 import pytest
 
@@ -36,19 +33,14 @@ def hub():
         yield server
 
 
-def push(hub, saved, *options):
-    command = [sys.executable, "-m", "litebert", "push", str(saved), "someone/tiny", "--token", "hf_test", *options]
-    environment = {**os.environ, "HF_ENDPOINT": hub.url, "HF_HUB_OFFLINE": "0", "HF_HUB_DISABLE_TELEMETRY": "1"}
-    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-
-
-def test_push_uploads_every_file_as_one_commit(hub, saved):
-    done = push(hub, saved, "--private", "--revision", "v1", "--json")
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout) == {"url": f"{hub.url}/someone/tiny/commit/0", "files": len(list(saved.iterdir()))}
-    assert hub.files == {path.name: path.read_bytes() for path in saved.iterdir()}
-    assert (hub.revision, hub.branches, hub.tokens) == ("v1", ["v1"], {"Bearer hf_test"})
-    assert hub.created[0].get("visibility", hub.created[0].get("private")) in ("private", True)
+def test_push_uploads_every_file_as_one_commit(client, saved, capsys):
+    words = ["push", str(saved), "someone/tiny", "--token", "hf_test", "--private", "--revision", "v1", "--json"]
+    assert main(words) == 0
+    done = json.loads(capsys.readouterr().out)
+    assert done == {"url": f"{client.url}/someone/tiny/commit/0", "files": len(list(saved.iterdir()))}
+    assert client.files == {path.name: path.read_bytes() for path in saved.iterdir()}
+    assert (client.revision, client.branches, client.tokens) == ("v1", ["v1"], {"Bearer hf_test"})
+    assert client.created[0].get("visibility", client.created[0].get("private")) in ("private", True)
 
 
 def test_push_uploads_a_card_that_was_edited(client, tmp_path):

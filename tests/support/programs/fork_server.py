@@ -122,6 +122,7 @@ def keep(connection):
         os.setsid()
     for standard, descriptor in enumerate(descriptors):
         os.dup2(descriptor, standard)
+        os.close(descriptor)  # a server that this process starts would hold it open
     os.chdir(request["directory"])
     os.environ.clear()
     os.environ.update(request["environment"])
@@ -133,10 +134,12 @@ def run_python(words):
     import subprocess
 
     import torch
+    from torch.distributed.elastic.multiprocessing.subprocess_handler import subprocess_handler
 
     from support.programs.forks import ForkedPopen
 
-    subprocess.Popen = ForkedPopen
+    # torchrun starts its ranks by a name that it has imported.
+    subprocess.Popen = subprocess_handler.Popen = ForkedPopen
     torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
     if words[0] == "-u":
         sys.stdout.reconfigure(write_through=True)

@@ -79,11 +79,12 @@ def short_words(words: list[str]) -> list[str]:
         words = words.copy()
         # It would replace this process by torchrun; tests/cli/arguments/test_processes.py starts it.
         del words[(start := words.index("--processes")) : start + 2]
-    if words[0] == "finetune-tasks" and "--random-weights" in words:
+    compares = words[0] == "finetune-tasks" and {"--random-weights", "--compare"} & {*words}
+    if compares:
         end = next(place for place, word in enumerate(words) if word.startswith("--"))
-        words = words[:3] + words[max(end, 3) :]
+        words = words[:2] + words[end:]
     words = [REFUSED.sub("=false", word) for word in words]
-    options = OPTIONS | ({"--seeds": "1"} if "--random-weights" in words else {})
+    options = OPTIONS | ({"--seeds": "1"} if compares else {})
     words = [options.get(before, word) for before, word in zip(["", *words], words, strict=False)]
     is_build = words[:2] == ["corpus", "build"] and "--validation-fraction" not in words
     return words + ["--validation-fraction", "0.3"] * is_build

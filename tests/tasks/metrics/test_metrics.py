@@ -5,7 +5,7 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from litebert.errors import ConfigError, MissingExtraError
@@ -96,6 +96,7 @@ def test_metrics_of_constant_predictions(name, task_type):
     assert measured(name, CONSTANT[task_type], TRUE[task_type]) == pytest.approx(expected)
 
 
+@settings(max_examples=25)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 5))
 def test_metrics_of_classes_equal_those_of_scikit_learn(seed, num_labels):
     sklearn = pytest.importorskip("sklearn.metrics")
@@ -117,6 +118,7 @@ def test_metrics_of_classes_equal_those_of_scikit_learn(seed, num_labels):
     }
 
 
+@settings(max_examples=25)
 @given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1))
 def test_precision_and_recall_of_two_labels_equal_those_of_scikit_learn(decisions):
     sklearn = pytest.importorskip("sklearn.metrics")
