@@ -271,8 +271,10 @@ def test_predictor_of_a_sentence_embedder_only_embeds(saved):
 
 
 def test_classify_truncates_long_texts(saved, tiny_tokenizer):
-    (answer,) = Predictor.load(saved["classifier"]).classify(["the film was good " * 50])
-    assert 0 < answer.probability <= 1
+    predictor, text = Predictor.load(saved["classifier"]), "the film was good "
+    short, long, longer = (predictor.classify([text * times])[0].probabilities for times in (1, 50, 60))
+    assert long == pytest.approx(longer, abs=tolerance())
+    assert long != pytest.approx(short, abs=tolerance())
 
 
 def test_classify_does_not_depend_on_padding(saved):

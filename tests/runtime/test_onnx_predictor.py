@@ -92,7 +92,7 @@ def test_order_of_an_exported_model_rejects_a_head_trained_with_nsp(tiny_tokeniz
 def test_int8_answers_are_near_those_of_fp32(exported):
     exact, small = (Predictor.load(exported / "classifier", precision=each) for each in ("fp32", "int8"))
     for one, other in zip(exact.classify(TEXTS), small.classify(TEXTS), strict=True):
-        assert list(one.probabilities.values()) == pytest.approx(list(other.probabilities.values()), abs=0.2)
+        assert list(one.probabilities.values()) == pytest.approx(list(other.probabilities.values()), abs=0.05)
 
 
 def test_fewer_layers_give_other_answers(exported):

@@ -13,7 +13,7 @@ from litebert.commands.data_arguments import ColumnArguments
 from litebert.commands.ensemble.examples import examples_of_file, source_of
 from litebert.commands.ensemble.members import Member, predict_members
 from litebert.commands.evaluate.evaluate_labelled import evaluate_benchmark, evaluate_labelled
-from litebert.errors import ConfigError
+from litebert.errors import ConfigError, DataError
 from litebert.inference.pipeline import Pipeline
 from litebert.model import matmul_speed
 from litebert.model.config import ModelConfig
@@ -191,5 +191,5 @@ def test_compare_rejects_models_and_data_that_do_not_fit(models, opinions, tmp_p
             given, baseline = ([model] for model in models(2, labels=("0", "1")))
         with pytest.raises(ConfigError, match=message):
             compared(given, baseline, **data)
-    with pytest.raises(Exception, match="no column 'label'"):
+    with pytest.raises(DataError, match="no column 'label'"):
         compared([first], [second], data=bare)

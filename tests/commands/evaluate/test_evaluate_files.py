@@ -64,6 +64,7 @@ def test_scores_in_another_precision_are_not_taken_for_complete(model, labelled,
     run = EvaluateRun(model=str(model), data=labelled / "?.*", output=tmp_path / "scores")
     evaluate(run)
     before = {file: file.stat().st_mtime_ns for file in run.output.glob("*.json")}
+    assert before
     evaluate(run)
     assert {file: file.stat().st_mtime_ns for file in before} == before
     evaluate(run.replace(precision="bf16"))

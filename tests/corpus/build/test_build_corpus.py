@@ -148,11 +148,15 @@ def test_build_corpus_cuts_documents_larger_than_a_shard(tmp_path, tokenizer):
 
 
 def test_build_corpus_refuses_a_second_build_of_the_same_corpus(tmp_path, tokenizer, documents):
+    tried = []
+
     def build_again(progress):
+        tried.append(progress)
         with pytest.raises(ConfigError, match="another process is building this corpus"):
             build_corpus(documents, tokenizer, SETTINGS, tmp_path / "corpus")
 
     build_corpus(documents, tokenizer, SETTINGS, tmp_path / "corpus", progress=build_again)
+    assert tried
     assert not (tmp_path / "corpus/build.lock").exists()
     build_corpus(documents, tokenizer, SETTINGS, tmp_path / "other")
     assert content(tmp_path / "corpus") == content(tmp_path / "other")

@@ -10,7 +10,7 @@ from support.runs.toy import ToyBatches, ToyModel, ToyObjective, losses, setting
 def test_profile_step_measures_the_first_step(tmp_path):
     batches = ToyBatches(microbatch_size=4)
     cost = profile_step(
-        ToyModel(),
+        ToyModel(dropout=0.0),
         objective=ToyObjective(),
         batches=batches,
         settings=settings(),
@@ -18,7 +18,7 @@ def test_profile_step_measures_the_first_step(tmp_path):
     )
     train(tmp_path, batches=batches, model=ToyModel(dropout=0.0))
     assert (cost.microbatches, cost.tokens) == (2, 48)
-    assert cost.loss == pytest.approx(losses(tmp_path)[1][0], rel=0.3)
+    assert cost.loss == pytest.approx(losses(tmp_path)[1][0])
     assert min(cost.batch_seconds, cost.step_seconds) > 0
 
 
