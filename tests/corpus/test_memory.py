@@ -24,6 +24,14 @@ def peak(text, tokenizer, out) -> int:
     return most
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _first_build(tokenizer, tmp_path_factory):
+    """The first build of a process allocates what later ones have."""
+    directory = tmp_path_factory.mktemp("first")
+    (directory / "a.txt").write_text("ba do. Ki! ")
+    peak(directory / "a.txt", tokenizer, directory / "corpus")
+
+
 @pytest.mark.parametrize(
     "repeated",
     ["ba do. Ki! ", "bado" * 64, "Ba do ki lu me.\n", "Ba do ki lu me.\n\n"],
