@@ -1,4 +1,4 @@
-"""Speed of a fine-tuned classifier, from texts to labels: litebert, transformers with the same files, and tf-idf.
+"""Speed of a fine-tuned classifier on a CPU, from texts to labels: litebert, transformers with the same files, tf-idf.
 
     OMP_NUM_THREADS=1 python benchmarks/classifier.py RUN --train SST-2/train.tsv --dev SST-2/dev.tsv --text sentence
 
@@ -67,7 +67,7 @@ def main() -> None:
 
 def ours(run: Path, precision: str, *, compiled: bool = True) -> Classify:
     """The predictor."""
-    predictor = Predictor.load(run, precision=precision)
+    predictor = Predictor.load(run, precision=precision, device="cpu")
 
     def classify(texts: Sequence[str]) -> list[str]:
         with native_kernels(enabled=compiled):

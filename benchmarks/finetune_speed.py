@@ -108,9 +108,11 @@ def measured(task: str, precision: str, model: Path, tokenizer: Tokenizer, *, gl
     )
     examples = read_benchmark(task, glue, "train").examples
     chosen = rng_for(0, "rows of the benchmark", task).permutation(len(examples))[: steps * run.batch_size]
+    if len(chosen) < steps * run.batch_size:
+        raise SystemExit(f"{task}: --steps: at most {len(examples) // run.batch_size}, found {steps}")
     rows = encode_sequences([examples[index] for index in chosen], tokenizer, InputSettings(max_length=run.max_length))
     difference = logit_difference(model, rows, batch_size=run.batch_size)
-    if difference > TOLERANCE:
+    if not difference <= TOLERANCE:
         raise SystemExit(f"{task}: the logits differ by {difference:.1e}; nothing is timed")
     ours, theirs = our_steps(run, model, rows), their_steps(run, model, rows)
     next(ours), next(theirs)

@@ -6,7 +6,8 @@ The weights are random, or those of `--model`, a model directory that transforme
 weights, examples, masks, sentence-order pairs, their order, AdamW with the same betas and groups, learning rate of
 each step, clipping, precision. litebert runs `TrainStep`; `AlbertForPreTraining` of transformers runs in a plain
 PyTorch loop. First the losses and gradients of the first batch are compared in fp32. The two take turns step by step
-in one process, so that other load slows both down alike; seconds are processor time. Making the batches and
+in one process, so that other load slows both down alike; seconds are processor time with one thread, otherwise the time
+that passes. Making the batches and
 evaluations is not counted for either side. `--trainer` then runs `transformers.Trainer` on the same batches, with the
 same optimizer and learning rates, after the two sides; its seconds include its setup. Needs `pip install transformers
 accelerate`.
@@ -15,7 +16,6 @@ accelerate`.
 import argparse
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +23,7 @@ from typing import Any
 
 import torch
 from libraries import speed_contestants as who
-from libraries.trainer_run import trainer_seconds
+from libraries.trainer_run import step_clock, trainer_seconds
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
@@ -176,7 +176,7 @@ def their_optimizer(model: nn.Module, settings: TrainSettings) -> torch.optim.Op
     decayed = [each for name, each in named if not any(word in name.lower() for word in ("norm", "bias"))]
     others = [each for name, each in named if any(word in name.lower() for word in ("norm", "bias"))]
     groups = [{"params": decayed, "weight_decay": settings.weight_decay}, {"params": others, "weight_decay": 0.0}]
-    return torch.optim.AdamW(groups, betas=settings.betas, eps=settings.eps)
+    return torch.optim.AdamW(groups, betas=settings.betas, eps=settings.eps, fused=True)  # as litebert's
 
 
 def our_loss(model: nn.Module, batch: PretrainBatch) -> Tensor:
@@ -212,6 +212,7 @@ def train_both(
     every: int,
 ) -> list[dict[str, Any]]:
     """Evaluations of both sides after the same steps: `step`, and per side `loss` and `seconds` of its steps so far."""
+    clock = step_clock()
     total, seconds, points = schedule.total_steps or 0, dict.fromkeys((side.name for side in sides), 0.0), []
     for number in range(total + 1):
         if number % every == 0 or number == total:
@@ -226,9 +227,9 @@ def train_both(
         learning_rate = schedule.learning_rate(TrainingProgress(step=number))
         for side in sides if number % 2 else reversed(sides):
             side.model.train()
-            start = time.process_time()
+            start = clock()
             side.step(batch, learning_rate)
-            seconds[side.name] += time.process_time() - start
+            seconds[side.name] += clock() - start
     return points
 
 

@@ -126,6 +126,8 @@ def main() -> None:
         **sizes,
         "scale": arguments.scale,
     }
+    if arguments.scale:  # presets have vocabularies of their own
+        about["vocab_size"] = arguments.vocab_size
     content = json.loads(arguments.out.read_text()) if arguments.out.exists() else {**about, "presets": {}}
     if differing := [name for name, value in about.items() if content.get(name) != value]:
         parser.error(f"{arguments.out}: was measured with another {', '.join(differing)}; give another file")

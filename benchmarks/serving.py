@@ -6,8 +6,9 @@
     python benchmarks/serving.py half-load DIR --texts FILE    latencies at half of the peak
     python benchmarks/serving.py memory DIR --texts FILE       memory of the server over some minutes of load
 
-Texts are lines of FILE. All servers have the same threads; their scores are compared before anything is timed. Times
-include the client, which runs on the same machine.
+Texts are lines of FILE. All servers have the same threads and requests; the scores of the first of them are compared,
+label by label, before a server is timed, and those of all afterwards. Times include the client, which runs on the same
+machine.
 """
 
 import argparse
@@ -30,6 +31,7 @@ from serving_client import Answer, closed_loop, open_loop
 HERE = Path(__file__).parent
 TOLERANCE = 1e-4
 SAME_BATCH_SECONDS = 0.05
+COMPARED_FIRST = 64
 SERVERS = ["litebert", "onnxruntime", "transformers", "litebert-onnx", "litebert"]
 """In this order; what is measured twice shows how steady the machine is."""
 
@@ -63,13 +65,8 @@ def server(name: str, arguments: argparse.Namespace) -> Iterator[int]:
     command, environment = [], {**os.environ, "OMP_NUM_THREADS": str(arguments.threads), "HF_HUB_OFFLINE": "1"}
     if name.startswith("litebert"):
         command = ["-m", "litebert", "serve", model, "--port", str(arguments.port), "--threads", str(arguments.threads)]
-        command += [
-            "--timeout-seconds",
-            "600",
-            "--receive-timeout-seconds",
-            "600",
-            *(["--runtime", "onnx"] if "onnx" in name else []),
-        ]
+        command += ["--timeout-seconds", "600", "--receive-timeout-seconds", "600"]
+        command += ["--runtime", "onnx"] if "onnx" in name else ["--device", "cpu"]
     else:
         command = ["-m", "uvicorn", "--factory", "libraries.serving_contestants:create", "--port", str(arguments.port)]
         command += ["--app-dir", str(HERE), "--log-level", "error"]
@@ -94,27 +91,44 @@ def wait_for_answer(process: subprocess.Popen[bytes], port: int) -> None:
 
 
 def percentiles(values: Sequence[float]) -> dict[str, float]:
+    """Empty without values."""
+    if not values:
+        return {}
     return {f"p{q}_ms": round(float(np.percentile(values, q)) * 1000, 1) for q in (50, 99)}
 
 
 def throughput(arguments: argparse.Namespace) -> dict[str, Any]:
-    texts = lines(arguments)
+    texts = lines(arguments)[: arguments.requests]
     result: dict[str, list[dict[str, Any]]] = {}
-    reference: list[float] = []
+    reference: list[dict[str, float]] = []
     for name in arguments.servers:
-        count = arguments.requests if name.startswith("litebert") else arguments.requests_of_others
         with server(name, arguments):
-            answers = load(texts[:count], arguments)
-        scores = [max(each["score"] for each in answer.body) for answer in answers]
-        reference = reference or scores
-        difference = float(np.abs(np.subtract(scores, reference[:count])).max())
-        assert difference < TOLERANCE, f"{name}: scores differ by {difference}"
+            if reference:
+                compare(scores(load(texts[:COMPARED_FIRST], arguments)), reference, name)
+            answers = load(texts, arguments)
+        reference = reference or scores(answers)
+        compare(scores(answers), reference, name)
         seconds = max(answer.at for answer in answers)
         latencies = percentiles([answer.latency for answer in answers])
-        measured = {"requests": count, "requests_per_second": round(count / seconds, 2), **latencies}
+        measured = {"requests": len(texts), "requests_per_second": round(len(texts) / seconds, 2), **latencies}
         result.setdefault(name, []).append(measured)
         print(name, measured, file=sys.stderr)
     return result
+
+
+def scores(answers: Sequence[Answer]) -> list[dict[str, float]]:
+    """The score of each label of each answer."""
+    return [{each["label"]: each["score"] for each in answer.body} for answer in answers]
+
+
+def compare(found: Sequence[dict[str, float]], expected: Sequence[dict[str, float]], name: str) -> None:
+    """Raise ValueError where a label has another score than in `expected`, which may be longer."""
+    for scored, reference in zip(found, expected, strict=False):
+        if scored.keys() != reference.keys():
+            raise ValueError(f"{name}: labels {sorted(scored)}, expected {sorted(reference)}")
+        difference = max(abs(scored[label] - reference[label]) for label in scored)
+        if not difference < TOLERANCE:
+            raise ValueError(f"{name}: scores differ by {difference}")
 
 
 def overload(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -191,7 +205,9 @@ def memory(arguments: argparse.Namespace) -> dict[str, Any]:
             requests += sum(answer.status == 200 for answer in answers)
             resident[round(now)] = resident_mib(process)
     reached = [minute for minute in (1, 5, 10) if 60 * minute <= arguments.seconds]
-    minutes = {minute: next(mib for now, mib in resident.items() if now >= 60 * minute - 30) for minute in reached}
+    minutes = {
+        minute: next((mib for now, mib in resident.items() if now >= 60 * minute - 30), None) for minute in reached
+    }
     return {"requests": requests, "rss_mib_at_minutes": minutes, "rss_mib": list(resident.values())}
 
 
@@ -234,13 +250,14 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--clients", type=int, default=64)
     parser.add_argument("--requests", type=int, default=512)
-    parser.add_argument("--requests-of-others", type=int, default=192)
-    parser.add_argument("--seconds", type=float, default=30)
+    parser.add_argument("--seconds", type=float, help="30; of memory 600")
     parser.add_argument("--rounds", type=int, default=4, help="of overload")
     arguments = parser.parse_args()
     if arguments.command == "model":
         build(arguments)
         return
+    if arguments.seconds is None:
+        arguments.seconds = 600.0 if arguments.command == "memory" else 30.0
     commands = {"throughput": throughput, "overload": overload, "half-load": half_load, "memory": memory}
     result = {"command": arguments.command, "threads": arguments.threads, "clients": arguments.clients}
     print(json.dumps(result | commands[arguments.command](arguments), indent=2))

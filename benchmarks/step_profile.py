@@ -9,8 +9,10 @@ The settings change the preset: `--model modern-tiny num_hidden_layers=4 hidden_
 Each part is run forward and backward by itself, on the shapes that it has in the step; the whole step is timed too, so
 that what no part accounts for shows. The precision is that of `train.precision: auto`, measured, if none is named. The
 floor of a part is its products at the rate of a square product, plus what it keeps for the backward pass, written once
-and read once at the bandwidth of a copy. "Products alone" are the same products one by one, in the shapes that they
-have in the part: the share of the peak that they reach is the largest that a step of these products could have. With
+and read once at the bandwidth of a copy; weights and their copies in 16 bits are not counted as kept. "Products alone"
+are the same products one by one, in the shapes that they have in the part: the share of the peak that they reach is the
+largest that a step of these products could have. In fp32 they include the softmax, which torch computes in one operator
+with the products of attention. With
 a corpus the step is also run by the trainer, on real text, and what is not forward and backward is told. `--recipe`
 runs steps of a pretraining recipe instead, with its own batches, objectives and optimizer, and tells the share of the
 peak that they reach; with `--compare-kernels` how long they take with the kernels of torch and with those that are
@@ -29,11 +31,11 @@ import numpy as np
 import torch
 from libraries import speed_contestants as who
 from libraries import speed_timing as timing
+from libraries.kernel_turns import STEPS as STEPS_IN_TURN
 from libraries.kernel_turns import compare_kernels
-from libraries.product_times import product_seconds
+from libraries.product_times import product_flops, product_seconds
 from torch import Tensor
 from torch.nn.utils import clip_grads_with_norm_, get_total_norm
-from torch.utils.flop_counter import FlopCounterMode
 
 from litebert.analysis.curves import read_curves
 from litebert.commands.pretrain.pretrain import pretrain
@@ -75,7 +77,7 @@ class Part:
     seconds: float
     flops: float = 0.0
     kept_bytes: float = 0.0
-    """Tensors that the forward pass leaves for the backward pass, parameters left out."""
+    """Tensors that the forward pass leaves for the backward pass, weights left out."""
     product_seconds: float = 0.0
     """Its matrix products by themselves."""
 
@@ -114,7 +116,7 @@ def compared(arguments: argparse.Namespace) -> str:
     def load(*more: str) -> PretrainRun:
         return load_pretrain_config(arguments.recipe, [*settings, *more], corpus=arguments.corpus)
 
-    settings = [*arguments.settings, "max_eval_examples=0", f"train.duration={RECIPE_STEPS} steps"]
+    settings = [*arguments.settings, "max_eval_examples=0", f"train.duration={STEPS_IN_TURN} steps"]
     settings.append(f"train.precision={precision_of(arguments, load().model)}")
     return compare_kernels(load, name=arguments.recipe)
 
@@ -122,7 +124,8 @@ def compared(arguments: argparse.Namespace) -> str:
 def recipe_share(arguments: argparse.Namespace) -> str:
     """Products of the steps of a recipe over the peak, with everything that a step of the trainer does."""
     with tempfile.TemporaryDirectory() as scratch:
-        fixed = [f"train.duration={RECIPE_STEPS} steps", "train.log_every=1", "train.evaluate_every=null"]
+        kernels = f"compute.native_kernels={str(not arguments.torch_kernels).lower()}"
+        fixed = [f"train.duration={RECIPE_STEPS} steps", "train.log_every=1", "train.evaluate_every=null", kernels]
         config = load_pretrain_config(arguments.recipe, arguments.settings, corpus=arguments.corpus).model
         settings = [*arguments.settings, *fixed, f"train.precision={precision_of(arguments, config)}"]
         run = load_pretrain_config(arguments.recipe, settings, corpus=arguments.corpus)
@@ -155,7 +158,7 @@ def model_parts(
     layout = LAYOUTS["unpadded"](batch.attention_mask)
     ids, types = layout.pack(batch.input_ids), layout.pack(batch.token_type_ids)
     attention, feed_forward = encoder.attentions[0], encoder.feed_forwards[0]
-    tokens = torch.randn(1, batch.num_tokens, config.hidden_size)
+    tokens = torch.randn(1, layout.positions.shape[1], config.hidden_size)
     read = torch.cat([batch.masked_positions, torch.arange(len(batch.input_ids)) * batch.input_ids.shape[1]])
     few, blocks = tokens[:, : len(read)], len(encoder.schedule)
 
@@ -204,21 +207,32 @@ def measured_part(
             output = function(leaf)
         output.backward(torch.ones_like(output))
 
-    kept: dict[int, int] = {}
-
-    def keep(tensor: Tensor) -> Tensor:
-        kept[tensor.untyped_storage().data_ptr()] = tensor.untyped_storage().nbytes()
-        return tensor
-
-    with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor), autocast(precision, CPU):
-        output = function(leaf)
-        del output
+    kept = kept_bytes(function, leaf, precision)
     with native_kernels(enabled=False):  # whose products are neither counted nor timed one by one
-        with FlopCounterMode(display=False) as counter:
-            run()
+        flops = product_flops(run)
         alone = product_seconds(run, seconds=seconds)
     taken = timing.median_seconds(run, CPU, seconds=seconds)
-    return Part(name, times * taken, times * counter.get_total_flops(), times * sum(kept.values()), times * alone)
+    return Part(name, times * taken, times * flops, times * kept, times * alone)
+
+
+def kept_bytes(function: Callable[[Tensor], Tensor], inputs: Tensor, precision: TrainingPrecision) -> int:
+    """Bytes that one forward pass keeps for the backward pass, its input among them.
+
+    Two passes keep the same weights, and the same copies of them in 16 bits, but each its own input and results.
+    """
+    passes: list[dict[int, int]] = []
+
+    def keep(tensor: Tensor) -> Tensor:
+        passes[-1][tensor.untyped_storage().data_ptr()] = tensor.untyped_storage().nbytes()
+        return tensor
+
+    outputs = []  # so that the second pass does not get the memory of the first
+    with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor), autocast(precision, CPU):
+        for _ in range(2):
+            passes.append({})
+            outputs.append(function(inputs.clone()))
+    first, second = passes
+    return sum(size for place, size in second.items() if place not in first)
 
 
 def forward_and_backward(model: ForPretraining, batch: PretrainBatch, precision: TrainingPrecision) -> None:
@@ -356,15 +370,22 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--precision", choices=("auto", *DTYPES), default="auto", help="auto: measured, as by `train.precision: auto`"
     )
-    parser.add_argument("--model", default="albert-base-v2", help="a preset")
-    parser.add_argument("--rows", default="full-128", help="full or mixed, and the longest: full-512, mixed-512")
-    parser.add_argument("--batch-size", type=int, default=8)
+    parser.add_argument("--model", help="a preset (albert-base-v2)")
+    parser.add_argument("--rows", help="full or mixed, and the longest: full-512, mixed-512 (full-128)")
+    parser.add_argument("--batch-size", type=int, help="rows of a step (8)")
     parser.add_argument("--threads", type=int, help="of the CPU; all unless said otherwise")
     parser.add_argument("--seconds", type=float, default=3.0, help="to spend on each figure")
     parser.add_argument("--corpus", type=Path, help="corpus directory, for the share of time outside the model")
     arguments = parser.parse_args()
     if arguments.recipe and not arguments.corpus:
         parser.error("--recipe needs --corpus")
+    for name, default in {"model": "albert-base-v2", "rows": "full-128", "batch_size": 8}.items():
+        if getattr(arguments, name) is None:
+            setattr(arguments, name, default)
+        elif arguments.recipe:
+            parser.error(f"--{name.replace('_', '-')} has no effect with --recipe, whose own steps are run")
+    if arguments.torch_kernels and arguments.compare_kernels:
+        parser.error("give --torch-kernels or --compare-kernels, which runs both")
     if any(setting.startswith("train.precision=") for setting in arguments.settings):
         parser.error("give --precision instead of train.precision")
     if arguments.compare_kernels and not arguments.recipe:

@@ -26,7 +26,6 @@ SCALE: Final = {
     "recipe": "tiny",
     "settings": {
         "init": "random",
-        "freeze_duplicate_token_heads": False,
         "max_eval_examples": 64,
         "train.duration": "300 steps",
         "train.evaluate_every": "100 steps",
@@ -44,7 +43,7 @@ TABLE: Final = {
     "rows": [
         {"name": "1 layer", "model": "small"},
         {"name": "2 layers", "model": "small", "set": {"model.num_hidden_layers": 2}, "start_from": "1 layer"},
-        {"name": "both", "model": "small", "ensemble_of": ["1 layer", "2 layers"]},
+        {"name": "both", "ensemble_of": ["1 layer", "2 layers"]},
     ],
 }
 JOBS: Final = 2

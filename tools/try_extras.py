@@ -22,7 +22,7 @@ TEXT = "\n\n".join(LINES.format(year) for year in range(1950, 2010))
 ROWS = "text,label\n" + "the film was good,good\nthe film was bad,bad\n" * 20
 FILES = {"text.txt": TEXT, "lines.txt": TEXT.replace("\n\n", "\n"), "rows.csv": ROWS}
 SMALL = (
-    *("train.duration=2 steps", "train.precision=fp32", "init=random", "freeze_duplicate_token_heads=false"),
+    *("train.duration=2 steps", "train.precision=fp32", "init=random"),
     *("batch_size=4", "microbatch_size=4", "model.hidden_size=16", "model.num_hidden_layers=1"),
     *("model.num_attention_heads=2", "model.intermediate_size=32", "sampling.max_length=32", "max_eval_examples=8"),
 )

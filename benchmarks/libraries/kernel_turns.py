@@ -14,9 +14,12 @@ from litebert.commands.pretrain.pretrain_settings import PretrainRun
 from litebert.model.kernels.native.library import use_native_kernels
 from litebert.training.callbacks.callback import Callback, RunState, StepRecord
 
-TURN = 8
-"""Steps with the same kernels; the first of a turn is not counted, since oneDNN may compile products for it."""
-FIRST_COUNTED = 2 * TURN
+TURN, UNCOUNTED = 12, 4
+"""Steps with the same kernels, and the first of them that are not counted, since oneDNN may compile products for them.
+Eight are counted, so that recipes of which each fourth or each second step is masked have their share of such steps."""
+TURNS = 8
+"""Of both kernels; the first two are not counted."""
+STEPS = TURN * TURNS
 
 
 class KernelTurns(Callback):
@@ -31,7 +34,7 @@ class KernelTurns(Callback):
 
     def on_step(self, run: RunState, record: StepRecord) -> None:
         step = run.progress.step
-        if step > FIRST_COUNTED and (step - 1) % TURN:
+        if counted(step):
             self.seconds[self._native].append(time.perf_counter() - self._last)
         if step % TURN == 0:
             self._native = not self._native
@@ -39,10 +42,15 @@ class KernelTurns(Callback):
         self._last = time.perf_counter()
 
 
+def counted(step: int) -> bool:
+    """Whether the time of a step is counted; the first step is 1."""
+    return step > 2 * TURN and (step - 1) % TURN >= UNCOUNTED
+
+
 def compare_kernels(load: Callable[..., PretrainRun], *, name: str) -> str:
     """Weights after one step with either kernels side by side, then the seconds of a step with each.
 
-    `load`: gives the run, with more settings.
+    `load`: gives the run, of `STEPS` steps, with more settings.
     """
     with tempfile.TemporaryDirectory() as scratch:
         weights = {}
@@ -58,7 +66,7 @@ def compare_kernels(load: Callable[..., PretrainRun], *, name: str) -> str:
         f"{difference:.1e} of their norm; a step takes {1e3 * mean(by_torch):.0f} ms with the kernels of torch, "
         f"{1e3 * mean(native):.0f} ms with the compiled ones: {mean(by_torch) / mean(native):.2f} times as fast "
         f"(medians {1e3 * median(by_torch):.0f} and {1e3 * median(native):.0f} ms: "
-        f"{median(by_torch) / median(native):.2f}; {len(native)} steps each)"
+        f"{median(by_torch) / median(native):.2f}; {len(by_torch)} and {len(native)} steps)"
     )
 
 

@@ -9,10 +9,13 @@ import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_map
+from torch.utils.flop_counter import FlopCounterMode, sdpa_flop_count
 
 from libraries import speed_timing as timing
 
-PRODUCTS = {"mm", "addmm", "bmm", "baddbmm"}
+ATTENTION = "_scaled_dot_product_flash_attention_for_cpu"
+"""Products of the scores and the softmax between them, in one operator."""
+PRODUCTS = {"mm", "addmm", "bmm", "baddbmm", ATTENTION, f"{ATTENTION}_backward"}
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,25 @@ class Shape:
 
 Call = tuple[Any, tuple[Any, ...], tuple[tuple[str, Any], ...]]
 """An operator, its arguments and its keyword arguments, with a `Shape` for each tensor."""
+
+
+def product_flops(run: Callable[[], object]) -> float:
+    """Operations of the products of `run`, those of attention on a CPU too, which torch's counter does not know.
+
+    Its backward pass counts twice, as that of other products: scores that it computes again are not needed elsewhere.
+    """
+
+    def forward(query: Any, key: Any, value: Any, *others: object, **named: object) -> int:
+        return sdpa_flop_count(query, key, value)
+
+    def backward(gradient: Any, query: Any, key: Any, value: Any, *others: object, **named: object) -> int:
+        return 2 * sdpa_flop_count(query, key, value)
+
+    aten = torch.ops.aten
+    formulas = {getattr(aten, ATTENTION): forward, getattr(aten, f"{ATTENTION}_backward"): backward}
+    with FlopCounterMode(display=False, custom_mapping=formulas) as counter:
+        run()
+    return counter.get_total_flops()
 
 
 class RecordedProducts(TorchDispatchMode):

@@ -26,6 +26,11 @@ class Batches(IterableDataset[dict[str, Tensor]]):
         yield from self._arguments
 
 
+def step_clock() -> Callable[[], float]:
+    """Processor time with one thread, which other processes do not lengthen much; with several the time that passes."""
+    return time.process_time if torch.get_num_threads() == 1 else time.perf_counter
+
+
 def trainer_seconds(
     model: Any,
     optimizer: torch.optim.Optimizer,
@@ -35,7 +40,7 @@ def trainer_seconds(
     max_grad_norm: float,
     bf16: bool,
 ) -> float:
-    """Processor time of `Trainer.train` on the batches in their order; everything else has the Trainer's defaults."""
+    """Seconds of `Trainer.train` on the batches in their order; everything else has the Trainer's defaults."""
     from transformers import Trainer, TrainingArguments
 
     for group in optimizer.param_groups:
@@ -60,6 +65,7 @@ def trainer_seconds(
             data_collator=lambda items: items[0],
             optimizers=(optimizer, schedule),
         )
-        start = time.process_time()
+        clock = step_clock()
+        start = clock()
         trainer.train()
-        return time.process_time() - start
+        return clock() - start
