@@ -114,3 +114,42 @@ def test_exact_claim_of_another_number_is_not_held():
     claim = {"kind": "exact", "preset": "albert-base-v1", "parameters": 12_000_000, "about": "c"}
     table = Table.parse({"title": "t", "claims": [claim]}, where="t")
     assert verdict(table.claims[0], table, Scores({}, {})).state == "not held"
+
+
+def test_average_without_a_task_of_the_paper_is_undecided():
+    rows = [{"name": "a", "model": "m", "paper": {"average": 80.1, "mnli": 82.0, "race": 64.0}}]
+    claim = {"kind": "interval", "about": "c", "metric": "average", "of": "a", "within": 1.0}
+    table = Table.parse({"title": "t", "rows": rows, "claims": [claim]}, where="t")
+    found = verdict(table.claims[0], table, Scores({"a": {"average": [84.0], "mnli": [82.0]}}, {}))
+    assert (found.state, found.seen) == ("undecided", "without race, which the paper's average includes")
+    whole = Scores({"a": {"average": [80.0], "mnli": [82.0], "race": [64.0]}}, {})
+    assert verdict(table.claims[0], table, whole).state == "held"
+
+
+NON_INFERIORITY = {"kind": "non_inferiority", "of": "a", "to": "b", "within": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("a", "state"),
+    [([62.0, 63.1, 62.5], "held"), ([49.8, 51.1, 50.1], "held"), ([40.0, 42.5, 40.2], "not held")],
+)
+def test_non_inferiority_allows_any_gain_and_a_loss_within_the_margin(a, state):
+    assert judge(NON_INFERIORITY, a, [50.0, 51.5, 50.2]).state == state
+
+
+@pytest.mark.parametrize("less", ["b", ("b",)])
+def test_baseline_is_compared_with_every_seed(less):
+    rows = [{"name": "a", "model": "m"}, {"name": "b", "baseline": "linear"}]
+    claim = {"kind": "ordering", "about": "c", "metric": "average", "greater": "a", "less": less}
+    table = Table.parse({"title": "t", "rows": rows, "claims": [claim]}, where="t")
+    scores = Scores({"a": {"average": [90.0, 91.0, 92.0]}, "b": {"average": [80.0]}}, {})
+    found = verdict(table.claims[0], table, scores)
+    assert (found.state, found.seen) == ("held", "91.0 against 80.0, 3 seeds")
+
+
+def test_pictures_are_of_the_first_seed_that_all_rows_have():
+    first, second = {"curve": [(1, 0.1)]}, {"curve": [(1, 0.2)]}
+    scores = Scores({}, {"a": {0: [first], 1: [second]}, "b": {1: [second]}, "c": {0: [{"distances": [1.0]}]}})
+    assert scores.of_first_seed("curve") == {"a": second, "b": second}
+    assert Scores({}, {"a": {0: [first]}, "b": {1: [second]}}).of_first_seed("curve") == {}
+    assert Scores({}, {}).of_first_seed("curve") == {}

@@ -166,3 +166,10 @@ def test_tasks_have_the_recipes_that_are_named(corpus_directory, tmp_path, recip
     assert run.tasks == ("cola",)
     rates = {cells.tasks["cola"].settings["train"]["learning_rate"] for cells in run.cells() if cells.model}
     assert rates == {rate}
+
+
+@pytest.mark.parametrize("setting", ["microbatch_size=1,2", "compute.native_kernels=true,false"])
+def test_grid_of_settings_that_do_not_change_results_is_refused(corpus_directory, setting):
+    given = {"recipe": "tiny", "corpus": corpus_directory}
+    with pytest.raises(ConfigError, match="would be one run, because these settings do not change its result"):
+        load_pretraining_sweep([*SMALL, setting], finetune=[], given=given)

@@ -7,6 +7,7 @@ import pytest
 
 from litebert.commands.recipes import load_recipe, resolved_model
 from litebert.commands.reproduce.cells import Cell, Inputs, RowCells, cells_of, overrides, unique
+from litebert.commands.reproduce.reproduce_settings import ReproduceRun
 from litebert.commands.reproduce.scheduler import CellPaths
 from litebert.commands.reproduce.scores import all_cells, recipe_settings, scores_of
 from litebert.commands.reproduce.tables.paper_tables import Table, load_table
@@ -243,3 +244,51 @@ def test_unknown_table_and_scale_are_refused_with_the_nearest_name():
         load_table("table-15")
     with pytest.raises(ConfigError, match="'tinny': not one of the scales; did you mean 'tiny'"):
         load_scale("tinny")
+
+
+@pytest.mark.parametrize("where", ["row", "scale", "additional"])
+def test_key_of_a_cell_depends_on_the_mixture(corpus_directory, second_corpus, where):
+    def key(weight):
+        mixture = {} if weight is None else {f"data_mixture.{second_corpus}": weight}
+        row = {"name": "a", "model": "m", "set": mixture if where == "row" else {}}
+        row |= {"corpus": "additional"} if where == "additional" else {}
+        settings = {} if where == "row" else mixture
+        scale = Scale(about="", recipe="tiny", models={"m": {}}, settings=settings)
+        table = Table.parse({"title": "t", "rows": [row]}, where="t")
+        (found,) = cells_of(table, scale, Inputs(corpus_directory, (corpus_directory,), ()), seeds=[0])
+        if where == "additional":
+            assert str(corpus_directory) in found.model.settings["data_mixture"]
+        return found.model.key, len(found.model.settings["data_mixture"])
+
+    found = [key(weight) for weight in (None, 0.5, 2.0)]
+    assert len({name for name, _ in found}) == 3
+    assert [size for _, size in found] == ([1, 2, 2] if where == "additional" else [0, 1, 1])
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"tasks": ["sst2"]}, "tasks: 'sst2' is not a benchmark"),
+        ({"rows": [{"name": "a", "model": "m", "paper": {"sst2": 90}}]}, "'sst2' is not a metric"),
+    ],
+)
+def test_misspelt_names_of_a_table_are_refused(values, message):
+    with pytest.raises(ConfigError, match=message):
+        Table.parse({"title": "t", **values}, where="t")
+
+
+def test_all_adds_the_tables_of_the_package_to_those_that_are_named(corpus_directory, tmp_path):
+    own = tmp_path / "heads.yaml"
+    own.write_text("title: Heads\n")
+    run = ReproduceRun(tables=("all", str(own), "table-3"), corpus=corpus_directory)
+    assert run.names == (*file_names("tables"), str(own))
+
+
+@pytest.mark.parametrize("first", ["table-3", "other/table-3.yaml"])
+def test_two_tables_of_one_name_are_refused(corpus_directory, tmp_path, first):
+    for folder in (tmp_path, tmp_path / "other"):
+        folder.mkdir(exist_ok=True)
+        (folder / "table-3.yaml").write_text("title: Heads\n")
+    names = (str(tmp_path / first) if "/" in first else first, str(tmp_path / "table-3.yaml"))
+    with pytest.raises(ConfigError, match="have one name in the report; rename one of the files"):
+        ReproduceRun(tables=names, corpus=corpus_directory)

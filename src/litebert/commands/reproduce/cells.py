@@ -173,9 +173,10 @@ def pretrain_cell(
     changed = {**scale.settings, **settings}
     validate_undecided(row.name if row else scale.recipe, changed, decided=_DECIDED)
     run = load_pretrain_config(scale.recipe, overrides({**changed, "seed": seed}), corpus=inputs.corpus)
-    run = run.replace(data_mixture={str(path): 1.0 for path in more}) if more else run
+    mixture = [[Corpus.open(path).fingerprint, weight] for path, weight in run.data_mixture.items()]
+    run = run.replace(data_mixture={**run.data_mixture, **{str(path): 1.0 for path in more}}) if more else run
     texts = [Corpus.open(path).fingerprint for path in (inputs.corpus, *more)]
-    identity = {**deciding_settings(run), "corpus": texts, "data_mixture": None}
+    identity = {**deciding_settings(run), "corpus": texts, "data_mixture": mixture or None}
     return Cell("pretrain", run.to_dict(), identity, (start,) if start else ())
 
 

@@ -12,6 +12,7 @@ from litebert.commands.reproduce.tables.paper_tables import (
     Equivalence,
     Exact,
     Interval,
+    NonInferiority,
     Ordering,
     SameSettings,
     Table,
@@ -48,17 +49,17 @@ def verdict(claim: Claim, table: Table, scores: Scores) -> Verdict:
     if isinstance(claim, Interval):
         return _interval(claim, table, scores)
     if isinstance(claim, Ordering):
-        differences, seen = _differences(claim.metric, claim.greater, claim.less, scores)
+        differences, seen = _differences(claim.metric, claim.greater, claim.less, table, scores)
         if len(differences) < MIN_SEEDS:
             return Verdict(claim.about, "undecided", seen)
         greater, less = t_test(differences, 0, "greater"), t_test(differences, 0, "less")
         return Verdict(claim.about, _state(greater, less), seen, greater)
-    return _equivalence(claim, scores)
+    return _within_margin(claim, table, scores)
 
 
 def require_scipy(claims: Iterable[Claim], *, seeds: int) -> None:
     """Raises MissingExtraError before hours of training, not after them, if one of the claims is tested over seeds."""
-    if seeds >= MIN_SEEDS and any(isinstance(claim, Ordering | Equivalence) for claim in claims):
+    if seeds >= MIN_SEEDS and any(isinstance(claim, Ordering | Equivalence | NonInferiority) for claim in claims):
         _scipy_stats()
 
 
@@ -78,42 +79,53 @@ def _same_settings(claim: SameSettings, table: Table, scores: Scores) -> Verdict
 
 
 def _interval(claim: Interval, table: Table, scores: Scores) -> Verdict:
-    paper = table.row(claim.of).paper.get(claim.metric)
+    row = table.row(claim.of)
+    paper = row.paper.get(claim.metric)
     values = [value for value in scores.of(claim.of, claim.metric) if value is not None]
     if paper is None or not values:
         return Verdict(claim.about, "undecided", "not measured at this scale")
+    if claim.metric == "average" and (missing := [task for task in row.tasks if not scores.of(row.name, task)]):
+        return Verdict(claim.about, "undecided", f"without {', '.join(missing)}, which the paper's average includes")
     median = float(np.median(values))
     state: State = "held" if abs(median - paper) <= claim.within else "not held"
     return Verdict(claim.about, state, f"{median:.1f}, in the paper {paper:.1f}")
 
 
-def _equivalence(claim: Equivalence, scores: Scores) -> Verdict:
-    """Two one-sided tests. Source: Schuirmann (1987)."""
-    differences, seen = _differences(claim.metric, claim.of, claim.to, scores)
+def _within_margin(claim: Equivalence | NonInferiority, table: Table, scores: Scores) -> Verdict:
+    """Two one-sided tests (Schuirmann 1987), of non-inferiority only the lower one."""
+    differences, seen = _differences(claim.metric, claim.of, claim.to, table, scores)
     if len(differences) < MIN_SEEDS:
         return Verdict(claim.about, "undecided", seen)
-    inside = max(t_test(differences, -claim.within, "greater"), t_test(differences, claim.within, "less"))
-    outside = min(t_test(differences, -claim.within, "less"), t_test(differences, claim.within, "greater"))
+    inside, outside = (t_test(differences, -claim.within, side) for side in ("greater", "less"))
+    if isinstance(claim, Equivalence):
+        inside = max(inside, t_test(differences, claim.within, "less"))
+        outside = min(outside, t_test(differences, claim.within, "greater"))
     return Verdict(claim.about, _state(inside, outside), f"{seen} (margin {claim.within:g})", inside)
 
 
 def _differences(
-    metric: Metric, first: str, second: str | float | tuple[str, ...], scores: Scores
+    metric: Metric, first: str, second: str | float | tuple[str, ...], table: Table, scores: Scores
 ) -> tuple[np.ndarray, str]:
     """First minus second, by seed, and both in words."""
-    left = scores.of(first, metric)
+    names = [first, *((second,) if isinstance(second, str) else second if isinstance(second, tuple) else ())]
+    found = {name: scores.of(name, metric) for name in names}
+    seeds = max(map(len, found.values()))
+    for name, values in found.items():
+        if table.row(name).baseline:  # which has no seeds
+            found[name] = values * seeds
+    left = found[first]
     if isinstance(second, tuple):
-        right = [_best(values) for values in zip(*(scores.of(row, metric) for row in second), strict=False)]
+        right = [_best(values) for values in zip(*(found[row] for row in second), strict=False)]
     else:
-        right = [second] * len(left) if isinstance(second, int | float) else scores.of(second, metric)
+        right = [second] * len(left) if isinstance(second, int | float) else found[second]
     pairs = [(a, b) for a, b in zip(left, right, strict=False) if a is not None and b is not None]
     if not pairs:
         return np.zeros(0), "not measured"
     values = np.array(pairs, dtype=np.float64)
     means = values.mean(0)
     digits = DECIMALS.get(metric, 1)
-    seeds = f"{len(pairs)} {'seed' if len(pairs) == 1 else 'seeds'}"
-    return values[:, 0] - values[:, 1], f"{means[0]:.{digits}f} against {means[1]:.{digits}f}, {seeds}"
+    words = f"{len(pairs)} {'seed' if len(pairs) == 1 else 'seeds'}"
+    return values[:, 0] - values[:, 1], f"{means[0]:.{digits}f} against {means[1]:.{digits}f}, {words}"
 
 
 def _best(values: Sequence[float | None]) -> float | None:

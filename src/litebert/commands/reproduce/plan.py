@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from litebert.commands.finetune.finetune_settings import FinetuneRun, num_training_rows
+from litebert.commands.finetune.finetune_settings import BenchmarkFiles, FinetuneRun, num_training_rows
 from litebert.commands.pretrain.dry_run import dry_run, expected_memory
 from litebert.commands.pretrain.pretrain_settings import PretrainRun
 from litebert.commands.reproduce.cells import Cell
@@ -14,6 +14,8 @@ from litebert.corpus.sampling.sampling_settings import LinearSchedule
 from litebert.files import readable_bytes
 from litebert.logs import readable_seconds
 from litebert.model.model_stats import flops_per_token, parameter_counts
+from litebert.tasks.benchmarks.benchmarks import benchmark_task
+from litebert.tasks.benchmarks.race import NUM_OPTIONS
 from litebert.training.loop.duration import Duration
 
 logger = logging.getLogger(__name__)
@@ -110,7 +112,10 @@ def _cost(cell: Cell, runs: dict[str, PretrainRun]) -> tuple[float, float]:
         model = _model(cell, runs).model
         length = run.max_length or ASSUMED_LENGTH
         flops = flops_per_token(model, length=length).training
-        return _of_duration(run.train.duration, run.batch_size, length, flops, rows=num_training_rows(run.data) or 0)
+        has_options = isinstance(run.data, BenchmarkFiles) and benchmark_task(run.data.task).format == "race"
+        sequences = NUM_OPTIONS if has_options else 1
+        rows = num_training_rows(run.data) or 0
+        return _of_duration(run.train.duration, run.batch_size, length * sequences, flops, rows=rows)
     return 0.0, 0.0
 
 

@@ -102,11 +102,22 @@ def load_pretraining_sweep(
         if run.inputs.directory_of(task) is None:
             searched = f"in none of {', '.join(map(str, run.data))}" if run.data else "not given"
             raise ConfigError(f"{task}: its files are {searched}; give the directory of the benchmark (--data)")
-    run.cells()
+    _validate_rows_differ(run.cells())
     from litebert.commands.finetune.comparison import require_scikit_learn  # imports torch
 
     require_scikit_learn(run.tasks, needed_for="the linear baseline of --tasks")
     return run
+
+
+def _validate_rows_differ(rows: Sequence[RowCells]) -> None:
+    """Raise ConfigError if two rows are one run, of which one row would have the time and speed of the other."""
+    found: dict[str, RowCells] = {}
+    for row in rows:
+        if row.model is not None and (other := found.setdefault(row.model.key, row)) is not row:
+            raise ConfigError(
+                f"({other.row}) and ({row.row}) would be one run, because these settings do not change its result; "
+                "sweep other settings, or compare speeds by `litebert pretrain` with each"
+            )
 
 
 def rows_of(grid: Mapping[str, Sequence[Any]]) -> list[Row]:

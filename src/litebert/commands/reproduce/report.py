@@ -31,8 +31,9 @@ parentheses the paper's value. Accuracies and scores are in percent, losses in n
 the validation split of the corpus. The score of SQuAD is the mean of F1 and exact match, as in the paper's averages;
 `average` is the mean of the tasks in the table. `parameters` counts the encoder with its pooler. A variation is the
 mean absolute difference between successive layers, relative to the mean. Claims compare means over the seeds; p is
-that of a paired one-sided t-test, of an equivalence the larger one of two, not corrected for the number of claims.
-Fewer than three seeds decide nothing."""
+that of a paired one-sided t-test, of an equivalence the larger one of two, not corrected for the number of claims. It
+says what other seeds would give on the same examples, not what other examples would. Fewer than three seeds decide
+nothing."""
 
 
 @dataclass(frozen=True)
@@ -73,9 +74,10 @@ class TableReport:
         """By which the tables of another version are recognized."""
         return {each.name for each in fields(cls)}
 
-    def to_markdown(self) -> str:
+    def to_markdown(self, *, with_scale: bool = False) -> str:
         """Tables of the results and of the claims."""
         lines = [f"## {self.name.replace('-', ' ').capitalize()}: {self.title}", ""]
+        lines += [f"Scale: {self.scale}.", ""] if with_scale else []
         lines += [self.note, ""] if self.note else []
         if self.left_out:
             beside = "; the paper's averages include all tasks" if AVERAGE in self.metrics else ""
@@ -175,18 +177,19 @@ def write_figures(name: str, table: Table, scores: Scores, directory: Path) -> l
 
 
 def _layer_panels(table: Table, scores: Scores) -> list[Panel]:
-    """Of the first seed."""
-    first = {row.name: scores.records.get(row.name, [])[:2] for row in table.rows}
-    records = {row: each for row, found in first.items() for each in found if "distances" in each}
-    return layer_panels({row: LayerTransitions(each["distances"], each["angles"]) for row, each in records.items()})
+    records = scores.of_first_seed("distances")
+    rows = [row.name for row in table.rows if row.name in records]
+    return layer_panels({row: LayerTransitions(records[row]["distances"], records[row]["angles"]) for row in rows})
 
 
 def _curve_panels(table: Table, scores: Scores) -> list[Panel]:
-    """Of the first seed, a panel for each model."""
+    """A panel for each model."""
+    records = scores.of_first_seed("curve")
     lines: dict[str | None, dict[str, tuple[list[float], list[float]]]] = {}
     for row in table.rows:
-        for record in scores.records.get(row.name, [])[:1]:
-            steps, values = zip(*record["curve"], strict=True) if record["curve"] else ((), ())
+        if row.name in records:
+            curve = records[row.name]["curve"]
+            steps, values = zip(*curve, strict=True) if curve else ((), ())
             lines.setdefault(row.model, {})[row.name] = (list(steps), [100 * value for value in values])
     return [Panel(f"step ({model})", "MLM accuracy on validation text (%)", each) for model, each in lines.items()]
 

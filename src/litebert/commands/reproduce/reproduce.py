@@ -19,7 +19,7 @@ from litebert.commands.reproduce.scheduler import CellPaths, run_cells
 from litebert.commands.reproduce.scores import all_cells, scores_of
 from litebert.commands.reproduce.tables.paper_tables import Table, load_table
 from litebert.commands.reproduce.tables.scales import Scale, load_scale
-from litebert.commands.reproduce.tables.table_files import place_in_paper
+from litebert.commands.reproduce.tables.table_files import file_names, place_in_paper
 from litebert.commands.result import Result
 from litebert.errors import CheckpointError, ConfigError
 from litebert.files import read_json_object, write_json, write_text
@@ -27,6 +27,8 @@ from litebert.machine import validate_processes
 from litebert.training.checkpointing.checkpoint import locked_directory
 
 logger = logging.getLogger(__name__)
+
+SEVERAL_SCALES = "Tables of several scales, or of several grids: each says which."
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,9 @@ def reproduce(run: ReproduceRun, out: Path, *, jobs: int = 1) -> ReproduceResult
         )
     if missing := left_out(run, scale):
         logger.warning("left out, for lack of data: %s", ", ".join(missing))
+    known = {*file_names("tables"), *(Path(name).stem for name in run.names)}
+    if unknown := [name for name in scale.seeds_of if name not in known]:
+        logger.warning("scale %s: seeds_of: %s: no such table", run.scale, ", ".join(unknown))
     tables = {name: load_table(name).with_intervals(scale.within) for name in run.names}
     rows = {name: _rows(name, table, scale, run) for name, table in tables.items()}
     for name, table in tables.items():
@@ -136,7 +141,8 @@ def write_reports(reports: Sequence[TableReport], out: Path, *, title: str, abou
     file = out / "results.json"
     tables = {table["name"]: table for table in (*_earlier_tables(file), *map(asdict, reports))}
     ordered = sorted(tables.values(), key=lambda table: place_in_paper(table["name"]))
-    content = {"title": title, "about": about, "tables": ordered}
+    scales = {table["scale"] for table in ordered}
+    content = {"title": title, "about": about if len(scales) == 1 else SEVERAL_SCALES, "tables": ordered}
     write_json(file, content)
     write_text(out / "report.md", report_text(content))
 
@@ -152,12 +158,13 @@ def _earlier_tables(file: Path) -> list[dict[str, Any]]:
 
 def report_text(content: Mapping[str, Any]) -> str:
     """The Markdown of `results.json`; documentation is made by it, and a test compares both."""
-    parts = [TableReport(**table).to_markdown() for table in content["tables"]]
+    several = len({table["scale"] for table in content["tables"]}) > 1
+    parts = [TableReport(**table).to_markdown(with_scale=several) for table in content["tables"]]
     return "\n\n".join([f"# {content['title']}", content["about"].strip(), LEGEND, *parts]) + "\n"
 
 
 def _rows(name: str, table: Table, scale: Scale, run: ReproduceRun) -> list[RowCells]:
-    seeds = run.seeds or scale.seeds_of.get(name, scale.seeds)
+    seeds = run.seeds or scale.seeds_of.get(Path(name).stem, scale.seeds)
     return cells_of(table, scale, run.inputs, seeds=range(seeds))
 
 

@@ -18,7 +18,7 @@ class ReproduceRun(Settings):
     tables: tuple[str, ...] = Field(min_length=1)
     """table-1 to table-14, figure-1, figure-2, .yaml files, or `all`."""
     scale: str = "tiny"
-    """tiny (hours on two cores), small (a day on a GPU), paper (for --plan), or a .yaml file."""
+    """tiny (hours on two cores), small (two days on a GPU), paper (for --plan), or a .yaml file."""
     corpus: Path
     """Corpus directory from `litebert corpus build`."""
     additional_corpus: tuple[Path, ...] = ()
@@ -30,8 +30,9 @@ class ReproduceRun(Settings):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The tables, `all` resolved."""
-        return tuple(file_names("tables")) if "all" in self.tables else self.tables
+        """The tables, each once, with all those of the package in the place of `all`."""
+        found = (file_names("tables") if name == "all" else [name] for name in self.tables)
+        return tuple(dict.fromkeys(name for names in found for name in names))
 
     @property
     def inputs(self) -> Inputs:
@@ -40,8 +41,12 @@ class ReproduceRun(Settings):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        """Every table and the scale exist."""
+        """Every table and the scale exist, and no two tables have one name in the report."""
         load_scale(self.scale)
+        found = {name: name for name in file_names("tables")}
         for name in self.names:
             load_table(name)
+            other = found.setdefault(Path(name).stem, name)
+            if other != name:
+                raise ValueError(f"tables: {other} and {name} have one name in the report; rename one of the files")
         return self

@@ -22,8 +22,8 @@ class Scores:
 
     values: dict[str, dict[Metric, list[float | None]]]
     """Row → metric → one value a seed; None where the cell has no result."""
-    records: dict[str, list[dict[str, Any]]]
-    """Row → the results of its pretrained models or, in figure 1, of its layers."""
+    records: dict[str, dict[int, list[dict[str, Any]]]]
+    """Row → seed → the results of its pretrained model and, in figure 1, of its layers."""
     runs: dict[str, list[str]] = field(default_factory=dict)
     """Row → the names of the runs of its pretrained models, one a seed."""
 
@@ -31,11 +31,21 @@ class Scores:
         """One value a seed; empty if the metric was not measured."""
         return self.values.get(row, {}).get(metric, [])
 
+    def of_first_seed(self, field: str) -> dict[str, dict[str, Any]]:
+        """Row → the result that has this field, of the first seed for which every such row has one."""
+        found = {
+            row: {seed: each for seed, results in of_row.items() for each in results if field in each}
+            for row, of_row in self.records.items()
+        }
+        rows = {row: seeds for row, seeds in found.items() if seeds}
+        common = set.intersection(*map(set, rows.values())) if rows else set()
+        return {row: seeds[min(common)] for row, seeds in rows.items()} if common else {}
+
 
 def scores_of(rows: Sequence[RowCells], paths: CellPaths) -> Scores:
     """The scores of the finished cells."""
     values: dict[str, dict[Metric, list[float | None]]] = {}
-    records: dict[str, list[dict[str, Any]]] = {}
+    records: dict[str, dict[int, list[dict[str, Any]]]] = {}
     runs: dict[str, list[str]] = {}
     for cells in rows:
         of_row = values.setdefault(cells.row, {})
@@ -46,7 +56,7 @@ def scores_of(rows: Sequence[RowCells], paths: CellPaths) -> Scores:
             of_row.setdefault(metric, missing).append(found.get(metric))
         for cell in (cells.model, cells.layers):
             if cell is not None and (record := paths.read(cell)):
-                records.setdefault(cells.row, []).append(record)
+                records.setdefault(cells.row, {}).setdefault(cells.seed, []).append(record)
         if cells.model is not None and cells.train:
             runs.setdefault(cells.row, []).append(cells.model.key)
     return Scores(values, records, runs)

@@ -42,6 +42,11 @@ class Row(Settings):
         """The rows whose models this one reads."""
         return (*self.ensemble_of, *([self.start_from] if self.start_from else []))
 
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """The tasks of the paper's values."""
+        return tuple(metric for metric in self.paper if metric in BENCHMARKS)
+
     @model_validator(mode="after")
     def _check(self) -> "Row":
         if sum(map(bool, (self.model, self.ensemble_of, self.recipe, self.baseline))) != 1:
@@ -88,6 +93,17 @@ class Equivalence(Settings):
     within: float = Field(gt=0)
 
 
+class NonInferiority(Settings):
+    """A metric of a row is at most a margin below that of another row, or a number."""
+
+    kind: Literal["non_inferiority"]
+    about: str
+    metric: Metric
+    of: str
+    to: str | float
+    within: float = Field(gt=0)
+
+
 class Interval(Settings):
     """A metric is within a margin of the paper's value; for scale `paper`."""
 
@@ -98,7 +114,9 @@ class Interval(Settings):
     within: float = Field(gt=0)
 
 
-Claim = Annotated[Exact | SameSettings | Ordering | Equivalence | Interval, Field(discriminator="kind")]
+Claim = Annotated[
+    Exact | SameSettings | Ordering | Equivalence | NonInferiority | Interval, Field(discriminator="kind")
+]
 
 
 class Table(Settings):
@@ -130,7 +148,10 @@ class Table(Settings):
             for name in row.needs:
                 if name not in before:
                     raise ValueError(f"{row.name!r} needs {name!r}, which is not the name of a model before it")
-        for metric in self._metrics_of_claims():
+        for task in () if isinstance(self.tasks, bool) else self.tasks:
+            if task not in BENCHMARKS:
+                raise ValueError(f"tasks: {task!r} is not a benchmark; {suggestion(task, BENCHMARKS)}")
+        for metric in self._metrics():
             if metric not in METRICS:
                 raise ValueError(f"{metric!r} is not a metric; {suggestion(metric, METRICS)}")
         return self
@@ -162,8 +183,9 @@ class Table(Settings):
             for value in (getattr(claim, name, None) for name in ("greater", "less", "of", "to")):
                 yield from [value] if isinstance(value, str) else value if isinstance(value, tuple) else ()
 
-    def _metrics_of_claims(self) -> Iterator[Metric]:
+    def _metrics(self) -> Iterator[Metric]:
         yield from self.measures
+        yield from (metric for row in self.rows for metric in row.paper)
         yield from (claim.metric for claim in self.claims if not isinstance(claim, Exact | SameSettings))
 
 
