@@ -76,7 +76,10 @@ def write_json(path: Path, value: Any) -> None:
 
 def json_bytes(value: Any) -> bytes:
     """A value as the content of a file of indented JSON."""
-    return (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode()
+    try:
+        return (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode()
+    except UnicodeEncodeError:  # the name of a file that is not UTF-8
+        return (json.dumps(value, indent=2) + "\n").encode()
 
 
 def read_json_object(path: Path, *, if_missing: str) -> dict[str, Any]:

@@ -1,4 +1,5 @@
 import errno
+import json
 import os
 from pathlib import Path
 
@@ -216,3 +217,9 @@ def test_require_space_rejects_a_full_disk(tmp_path):
 )
 def test_readable_bytes(size, text):
     assert readable_bytes(size) == text
+
+
+def test_json_of_a_file_name_that_is_not_utf_8_can_be_read_again(tmp_path):
+    name = os.fsdecode(b"caf\xe9.txt")
+    write_json(tmp_path / "a.json", {"file": name})
+    assert json.loads((tmp_path / "a.json").read_text()) == {"file": name}

@@ -125,3 +125,12 @@ def test_token_classification_is_guessed_from_lists_of_words(tmp_path):
     path.write_text('{"tokens": ["Ann", "sings"], "tags": ["B-PER", "O"]}\n')
     data = read_labelled(path, Columns(text="tokens", label="tags"))
     assert (data.task_type, data.labels, data.examples[0].target) == ("token_classification", ("O", "B-PER"), (1, 0))
+
+
+def test_questions_with_options_are_multiple_choice(tmp_path):
+    path = tmp_path / "quiz.csv"
+    rows = [f"Bob {n} came to Delft.,Where?,Delft,Rome,A" for n in range(3)]
+    path.write_text("\n".join(["context,question,option1,option2,answer", *rows]) + "\n")
+    data = read_labelled(path, Columns(text="context", text_pair="question", label="answer"))
+    assert data.task_type == "multiple_choice"
+    assert data.examples[0].text == "Bob 0 came to Delft."

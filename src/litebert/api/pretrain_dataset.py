@@ -44,7 +44,7 @@ class PretrainDataset(Dataset[dict[str, Tensor]]):
     def __getitem__(self, index: int) -> dict[str, Tensor]:
         if not 0 <= index < self._size:
             raise IndexError(f"example {index}: the epoch has {self._size}")
-        (batch,) = self._batches.microbatches(index)
+        batch = self._batches.in_epoch(index)
         labels = torch.full_like(batch.input_ids[0], NO_LABEL)
         labels[batch.masked_positions] = batch.labels
         return {

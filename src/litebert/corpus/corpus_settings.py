@@ -24,7 +24,8 @@ class CorpusSettings(Settings):
     max_document_chars: int | None = Field(default=None, gt=0)
     """Maximum number of characters of a document; less than a quarter of `shard_bytes`."""
     min_sentences: int = Field(default=1, gt=0)
-    """Minimum number of sentences of a document; with 2, every document has an order to predict."""
+    """Minimum number of sentences of a document, or of each part of one that is cut; with 2, every document has an
+    order to predict."""
     dedup_exact: bool = False
     """Keep only the first of documents with exactly the same lines; needs about 100 bytes of memory per document."""
     dedup_minhash_threshold: float | None = Field(default=None, ge=0.5, le=1)

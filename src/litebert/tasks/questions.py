@@ -61,8 +61,8 @@ class Question:
 
     @property
     def split_key(self) -> Hashable:
-        """Questions about one context stay together."""
-        return self.context
+        """Questions about one context stay together, as far as an uncased model reads."""
+        return normalized_text(self.context)
 
 
 class AnswerAligner:

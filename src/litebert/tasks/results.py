@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 
-from litebert.tasks.metrics.entities import entities
+from litebert.tasks.metrics.entities import all_have_prefixes, entities
 
 LETTERS: Final = tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 """Names of the options of a multiple choice."""
@@ -194,7 +194,7 @@ class TokenPrediction(Result):
 def decode_words(probabilities: np.ndarray, example: Any, labels: Sequence[str], settings: Any) -> TokenPrediction:
     """The most probable label of each word, and the entities that these labels mark."""
     predicted = tuple(labels[index] for index in probabilities.argmax(-1))
-    found = sorted(entities(predicted), key=lambda entity: entity[1])
+    found = sorted(entities(predicted, letters=all_have_prefixes(labels)), key=lambda entity: entity[1])
     spans = (Entity(name, " ".join(example.words[start:end]), start, end) for name, start, end in found)
     return TokenPrediction(predicted, tuple(spans))
 

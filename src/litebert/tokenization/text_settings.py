@@ -11,8 +11,8 @@ class TextSettings(Settings):
     """Lower-case the text. Source: `do_lower_case` of google-research/albert."""
 
     keep_accents: bool = False
-    """Keep combining marks and compatibility characters instead of decomposing (NFKD) and dropping them; for text that
-    is not English."""
+    """Keep combining marks instead of decomposing the text (NFKD) and dropping them; for text that is not English.
+    SentencePiece's own NFKC still replaces compatibility characters, such as ligatures and fractions."""
 
     digit_comma: bool = True
     """Re-split a piece that ends in a digit and a comma, as google-research/albert; false: plain SentencePiece."""

@@ -8,8 +8,14 @@ import pytest
 import torch
 
 from litebert.commands.evaluate.evaluate_labelled import evaluate_labelled
+from litebert.commands.finetune.default_settings import settings_for_size
 from litebert.commands.finetune.finetune import finetune
-from litebert.commands.finetune.finetune_settings import FinetuneRun, load_finetune_config
+from litebert.commands.finetune.finetune_settings import (
+    BenchmarkFiles,
+    FinetuneRun,
+    load_finetune_config,
+    num_training_rows,
+)
 from litebert.commands.finetune.setup import set_trainable
 from litebert.errors import CheckpointError, ConfigError
 from litebert.inference.pipeline import EvaluationSet
@@ -20,6 +26,7 @@ from litebert.model.layers.lora_settings import LoRASettings
 from litebert.model.models import ForPretraining
 from litebert.tasks.metrics.evaluation import Evaluation
 from litebert.tasks.types.task_type import Scored
+from support.data.benchmark_files import write_cola
 from support.data.labelled_files import write_opinions
 from support.models.tolerances import close_to, tolerance
 from support.runs.callbacks import KilledError, killer
@@ -283,3 +290,15 @@ def test_overrides_set_values_inside_a_null_setting():
     again = FinetuneRun.parse(run.to_dict(), where="test")
     assert again == run
     assert np.isfinite(run.adapters.alpha)
+
+
+def test_rows_of_a_training_file_of_your_own_choose_the_settings(tmp_path):
+    write_cola(tmp_path)
+    data = {"task": "cola", "directory": str(tmp_path), "split_files": {"train": "dev.tsv"}}
+    given = {"model": "albert-base-v2", "data": data}
+    run = load_finetune_config("default", given=given)
+    rows = len((tmp_path / "CoLA" / "dev.tsv").read_text().splitlines())
+    assert num_training_rows(run.data) == rows
+    assert run.batch_size == settings_for_size(768, rows).to_dict()["batch_size"]
+    missing = BenchmarkFiles(task="cola", directory=tmp_path, split_files={"train": "none.tsv"})
+    assert num_training_rows(missing) is None

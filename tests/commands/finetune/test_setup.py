@@ -6,7 +6,8 @@ from collections import Counter
 import pytest
 
 from litebert.commands.finetune.finetune_settings import load_finetune_config
-from litebert.commands.finetune.setup import read_data
+from litebert.commands.finetune.setup import read_data, read_examples
+from litebert.errors import DataError
 from support.data.benchmark_files import write_cola
 from support.data.labelled_files import write_opinions
 
@@ -57,3 +58,10 @@ def test_read_data_warns_of_a_small_dataset(tmp_path, caplog, batch_size):
     messages = [text for text in warnings_of(caplog, files, batch_size=batch_size) if "training rows" in text]
     missed = "2 for each of 2 labels" + (" and one batch (batch_size 64)" if batch_size > 2 else "")
     assert messages == [f"{data / 'few.tsv'}: 2 training rows, fewer than {missed}; expect low scores"]
+
+
+def test_split_without_labels_selects_no_model(tmp_path):
+    write_cola(tmp_path)
+    given = {"model": "albert-base-v2", "data": {"task": "cola", "directory": str(tmp_path), "dev": "test"}}
+    with pytest.raises(DataError, match="has no labels, so it selects no model"):
+        read_examples(load_finetune_config("cola", given=given))

@@ -1,6 +1,7 @@
 import gzip
 import json
 import logging
+import os
 from collections import Counter
 
 import pytest
@@ -150,3 +151,18 @@ def test_read_documents_counts_and_logs_files_without_text(tmp_path, caplog, con
     assert documents == []
     assert counts["files without text"] == 1
     assert "no text in this file" in caplog.text
+
+
+def test_directory_that_cannot_be_read_is_an_error(tmp_path, monkeypatch):
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "a.txt").write_text("a\n")
+    scandir = os.scandir
+
+    def refuse(path):
+        if str(path).endswith("sub"):
+            raise PermissionError(13, "Permission denied", str(path))
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    with pytest.raises(DataError, match=r"sub: cannot be read \(Permission denied\)"):
+        find_files([tmp_path], Counter())

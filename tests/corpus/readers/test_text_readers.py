@@ -133,3 +133,8 @@ def test_format_of_uses_the_longest_known_ending(tmp_path):
     assert format_of(tmp_path / "x.jsonl.gz") == ".jsonl.gz"
     with pytest.raises(DataError, match="unknown file format"):
         format_of(tmp_path / "x.gz")
+
+
+def test_row_of_nul_characters_is_an_empty_document(tmp_path):
+    content = b'{"text": "\\u0000 \\u0000"}\n{"text": "a"}\n'
+    assert read(tmp_path / "a.jsonl", content)[1] == {"empty documents": 1}

@@ -109,3 +109,24 @@ def test_reading_a_position_opens_the_shards_of_one_window_only(corpus):
     assert len(opened.entries) < len(corpus.entries)
     assert opened.shard.cache_info().currsize == len(opened.entries)
     assert corpus.shard.cache_info().currsize == 0
+
+
+def test_example_at_a_position_of_an_epoch_is_that_of_one_pass(corpus):
+    examples = examples_of(corpus)
+    in_order = [key(ref) for ref in examples.one_epoch(1)]
+    positions = np.random.default_rng(0).permutation(len(in_order)).tolist()
+    assert len(in_order) == examples.epoch_size(1)
+    assert [key(examples.in_epoch(1, position)) for position in positions] == [in_order[at] for at in positions]
+
+
+@pytest.mark.parametrize("short_seq_prob", [0.0, 0.1])
+@pytest.mark.parametrize("max_length", [64, 256])
+def test_a_round_of_windows_is_about_an_epoch(tmp_path, max_length, short_seq_prob):
+    rng = np.random.default_rng(1)
+    shards = [[rng.integers(5, 40, rng.integers(20, 120)).tolist() for _ in range(30)] for _ in range(4)]
+    examples = examples_of(
+        make_corpus(tmp_path, shards), window_tokens=80_000, max_length=max_length, short_seq_prob=short_seq_prob
+    )
+    assert len(examples.windows) > 1
+    epochs = sum(examples.source(window).stream.examples_per_epoch for window in range(len(examples.windows)))
+    assert examples.examples_per_epoch == pytest.approx(epochs, rel=0.05)

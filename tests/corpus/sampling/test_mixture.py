@@ -150,3 +150,12 @@ def test_mixture_fingerprint_depends_on_corpora_and_weights(corpora):
         batches(corpora[:1], (1,)).fingerprint,
     }
     assert len(found) == 4
+
+
+def test_example_at_a_position_of_an_epoch_is_that_of_one_pass(corpora):
+    part = mixture(corpora)
+    in_order = [(ref.source.corpus.directory, ref.index) for ref in part.one_epoch(0)]
+    found = [part.in_epoch(0, position) for position in range(part.epoch_size(0))]
+    assert [(ref.source.corpus.directory, ref.index) for ref in found] == in_order
+    with pytest.raises(IndexError, match=f"the epoch has {len(in_order)} examples"):
+        part.in_epoch(0, len(in_order))

@@ -123,3 +123,26 @@ def test_books_without_text_are_refused_and_leave_no_file(tmp_path):
     with pytest.raises(DataError, match="has no text"):
         written(tmp_path, "\n \n")
     assert [path.name for path in tmp_path.iterdir()] == ["books"]
+
+
+@pytest.mark.parametrize(
+    ("line", "is_heading"),
+    [
+        ("Chapter 1", True),
+        ("CHAPTER I. DOWN THE RABBIT-HOLE.", True),
+        ("Chapter IV The Return", True),
+        ("Part the First.", True),
+        ("Chapter Nineteen", True),
+        ("Letter 2: to his sister", True),
+        ("Part of him wanted to stay.", False),
+        ("Book your tickets now!", False),
+        ("Letter I wrote to him.", False),
+        ("“Part of me died.”", False),
+        ("Part of me died.”", False),
+        ("Act now, he said", False),
+    ],
+)
+def test_sentences_that_begin_like_headings_are_kept(tmp_path, line, is_heading):
+    text, counts = written(tmp_path, f"He ran.\n{line}\nShe slept.\n", documents="chapter")
+    assert counts.get("chapter headings", 0) == is_heading
+    assert (line in text) == (not is_heading)

@@ -1,15 +1,18 @@
 import json
 
+import numpy as np
 import pytest
 
 from litebert.corpus.build.build_corpus import build_corpus
 from litebert.corpus.corpus_settings import CorpusSettings
 from litebert.corpus.format.shards import Corpus
+from litebert.corpus.sampling.corpus_examples import CorpusExamples
 from litebert.corpus.sampling.pretrain_batches import PretrainBatches
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
-from litebert.corpus.statistics.example_view import ExampleView, TokenView, show_examples
+from litebert.corpus.statistics.example_view import ExampleView, TokenView, _place, show_examples
 from litebert.errors import ConfigError
 from litebert.tokenization.tokenizer import Tokenizer
+from support.data.corpus_builders import make_corpus
 
 SETTINGS = SamplingSettings(max_length=32)
 
@@ -88,3 +91,18 @@ def test_examples_of_a_wordpiece_vocabulary_have_spaces_between_words(tmp_path):
     examples = show_examples(Corpus.open(tmp_path / "corpus"), settings, number=3, seed=0)
     text = examples[0].to_text().replace("{", "").replace("}", "").replace("=", "").replace("|", "")
     assert "the film was good . the good film ." in text
+
+
+def test_document_and_sentences_are_those_of_the_whole_corpus(tmp_path):
+    """Also where an example is drawn from a window of the shards in another order."""
+    rng = np.random.default_rng(0)
+    shards = [[rng.integers(1, 12, rng.integers(1, 9)).tolist() for _ in range(9)] for _ in range(10)]
+    corpus = make_corpus(tmp_path, shards)
+    examples = CorpusExamples(corpus, SETTINGS, seed=3, window_tokens=700)
+    assert len(examples.windows) > 3
+    for ref in examples.one_epoch(0):
+        document, (first, end) = _place(corpus, ref)
+        own = ref.source.corpus.read(*ref.epoch.starts[ref.index : ref.index + 2].tolist())
+        assert all(np.array_equal(one, other) for one, other in zip(corpus.read(first, end), own, strict=True))
+        shard = int(np.searchsorted(corpus.first_documents, document, side="right")) - 1
+        assert corpus.first_sentences[shard] <= first < end <= corpus.first_sentences[shard + 1]

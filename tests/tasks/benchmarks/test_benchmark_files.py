@@ -128,3 +128,11 @@ def test_race_without_passages_is_an_error(tmp_path):
     (tmp_path / "RACE" / "dev").mkdir(parents=True)
     with pytest.raises(DataError, match=r"no \.txt files; give the directory with train, dev and test"):
         read_benchmark("race", tmp_path, "dev")
+
+
+@pytest.mark.parametrize("content", ['{"questions": 5}', '{"questions": null}', "[" * 100_000 + "]" * 100_000])
+def test_damaged_race_passage_is_an_error_with_file_and_line(tmp_path, content):
+    fields = '{"article": "a", "options": [], "answers": [], "id": "x", '
+    put(tmp_path, "RACE/dev/high/1.txt", content.replace("{", fields))
+    with pytest.raises(DataError, match=r"1\.txt:1"):
+        read_benchmark("race-high", tmp_path, "dev")

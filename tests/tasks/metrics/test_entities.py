@@ -53,3 +53,11 @@ def test_entity_scores_of_perfect_and_empty_predictions(sentences):
     has_entities = any(entities(tags) for tags in sentences)
     assert entity_scores(sentences, sentences)["entity_f1"] == float(has_entities)
     assert entity_scores(nothing, sentences)["entity_f1"] == 0
+
+
+def test_letters_alone_are_types_among_tags_without_prefixes():
+    """As in the XPOS tags of Italian: S, V, E, B."""
+    tags = ["S", "V", "E", "B"]
+    assert entities(tags, letters=False) == {(tag, place, place + 1) for place, tag in enumerate(tags)}
+    assert entity_scores([tags], [["B", "V", "E", "S"]])["entity_f1"] == 0.5
+    assert entity_scores([["B", "E", "S"]], [["B", "M", "E"]])["entity_f1"] == 0.0  # word segmentation: prefixes

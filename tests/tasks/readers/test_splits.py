@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 from litebert.errors import DataError
 from litebert.tasks.labelled_data import LabelledData, input_key
+from litebert.tasks.questions import Question
 from litebert.tasks.readers.splits import train_dev_split
+from litebert.tasks.types.pronoun_resolution.pronoun_examples import PronounExample
 from support.data.example_builders import choice, example, tokens
 
 
@@ -106,3 +108,18 @@ def test_label_of_training_rows_only_is_a_warning(rare, warning, caplog):
     warned = " ".join(record.message for record in caplog.records if record.levelname == "WARNING")
     assert warning in warned
     assert bool(warning) == bool(warned)
+
+
+@pytest.mark.parametrize("kind", ["tokens", "choice", "question", "pronoun"])
+def test_texts_that_an_uncased_model_reads_alike_stay_together(kind):
+    def of(text):
+        if kind == "tokens":
+            return tokens(text.split())
+        if kind == "choice":
+            return choice(text, None, ("a", "b"))
+        if kind == "question":
+            return Question(id=text, text="Who?", context=text, answers=())
+        return PronounExample(text=text, pronoun=(0, 2), candidate="the film", target=1)
+
+    assert of("It was Good").split_key == of("it was good").split_key
+    assert of("It was Good").split_key != of("it was bad").split_key

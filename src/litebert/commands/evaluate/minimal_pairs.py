@@ -186,7 +186,7 @@ def _pair(file: Path, line: int, content: str) -> MinimalPair:
         values = json.loads(content)
         good, bad = values["sentence_good"], values["sentence_bad"]
         term = values.get("linguistics_term", file.stem)
-    except (ValueError, TypeError, KeyError, AttributeError):
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         raise DataError(
             f"{file}:{line}: no minimal pair; expected an object with sentence_good and sentence_bad"
         ) from None

@@ -18,6 +18,7 @@ from litebert.commands.finetune.default_settings import (
     with_defaults,
 )
 from litebert.commands.recipes import load_recipe
+from litebert.errors import LitebertError
 from litebert.model.config import Pooling
 from litebert.model.layers.lora_settings import Freeze, LoRASettings
 from litebert.settings import NameOrNames, Settings, with_overrides
@@ -273,6 +274,13 @@ def num_training_rows(data: LabelledFiles | BenchmarkFiles) -> int | None:
     """Rows of the training file, or of the official one of a benchmark; None where they are not known."""
     if isinstance(data, LabelledFiles):
         return count_rows(data.train)
+    if own := data.split_files.get("train"):
+        from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit  # imports torch
+
+        try:
+            return len(BenchmarkSplit(task=data.task, split="train", file=own).read(data.directory).examples)
+        except LitebertError:  # which the run itself reports
+            return None
     return benchmark_task(data.task).splits["train"].rows or FEW_ROWS
 
 

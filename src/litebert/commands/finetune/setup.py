@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from litebert.commands.finetune.finetune_settings import BenchmarkFiles, DevSplit, FinetuneRun, LabelledFiles
-from litebert.errors import ConfigError
+from litebert.errors import ConfigError, DataError
 from litebert.files import write_json, write_text
 from litebert.hub_datasets import is_dataset_name
 from litebert.inference.pipeline import Pipeline
@@ -86,6 +86,8 @@ def read_examples(run: FinetuneRun) -> RunData:
     else:
         train = read_benchmark(data.task, data.directory, "train", files=data.split_files)
         dev = read_benchmark(data.task, data.directory, data.dev, files=data.split_files)
+        if not dev.has_labels:
+            raise DataError(f"{dev.path}: has no labels, so it selects no model; choose another split (data.dev)")
         task = task_of_benchmark(benchmark_task(data.task), train, run.metrics)
     is_split = isinstance(data, LabelledFiles) and isinstance(data.dev, DevSplit)
     return RunData(task, train, dev, _selection(data), is_split)

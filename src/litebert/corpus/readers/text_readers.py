@@ -80,7 +80,7 @@ class TextReader:
         if SURROGATES.search(text):
             self._invalid_text(number, "has half of a surrogate pair")
             text = SURROGATES.sub("\ufffd", text)
-        if not text.strip():
+        if not text.replace("\0", "").strip():
             self.counts["empty documents"] += 1
         for match in LINE.finditer(text):
             for part, line in enumerate(split_long_sentence(match[0], max_chars=MAX_PIECE_BYTES)):

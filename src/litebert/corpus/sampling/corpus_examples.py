@@ -15,10 +15,12 @@ import numpy as np
 from litebert.corpus.format.shards import Corpus, ShardEntry
 from litebert.corpus.sampling.pairing import Example, ExampleSource
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
-from litebert.corpus.sampling.stream import Epoch, ExampleStream
+from litebert.corpus.sampling.stream import MIN_SHORT_TARGET, Epoch, ExampleStream
 from litebert.errors import ConfigError
 from litebert.randomness import rng_for, torch_seed_for
 
+VERSION = 2
+"""Of the order of the examples of a corpus of several windows, which depends on their estimated numbers."""
 WINDOW_TOKENS = 2**25
 """Tokens of a window: 34 million, about 270,000 examples of 128 tokens."""
 
@@ -58,6 +60,7 @@ class CorpusExamples:
         """Int64 [windows]: examples that a round takes of each window."""
         self.source = lru_cache(maxsize=2)(self._source)
         self.order = lru_cache(maxsize=2)(self._order)
+        self.epoch_ends = lru_cache(maxsize=2)(self._epoch_ends)
 
     @property
     def examples_per_epoch(self) -> int:
@@ -81,7 +84,19 @@ class CorpusExamples:
 
     def epoch_size(self, number: int) -> int:
         """Number of examples of that pass."""
-        return sum(len(self.source(window).stream.epoch(number).order) for window in range(len(self.windows)))
+        return int(self.epoch_ends(number)[-1])
+
+    def in_epoch(self, number: int, position: int) -> ExampleRef:
+        """The example at a position of `one_epoch`, in any order of positions."""
+        ends = self.epoch_ends(number)
+        window = int(np.searchsorted(ends, position, side="right"))
+        source = self.source(window)
+        epoch = source.stream.epoch(number)
+        return ExampleRef(source, epoch, int(epoch.order[position - (int(ends[window - 1]) if window else 0)]))
+
+    def _epoch_ends(self, number: int) -> np.ndarray:
+        """Int64 [windows]: examples of an epoch up to the end of each window."""
+        return np.cumsum([len(self.source(window).stream.epoch(number).order) for window in range(len(self.windows))])
 
     def _locate(self, position: int) -> tuple[int, int]:
         """The window of a position, and the position in the window's own sequence."""
@@ -107,10 +122,20 @@ class CorpusExamples:
         return ExampleSource(ExampleStream(corpus, self.settings, seed=seed))
 
     def _expected_examples(self, window: Sequence[int]) -> int:
-        """About the number of examples of an epoch: full ones, and half an example at the end of each document."""
+        """About the number of examples of an epoch: full ones, and half an example at the end of each document.
+
+        The last sentence of an example exceeds its target by about half a sentence.
+        """
         entries = [self.corpus.entries[shard] for shard in window]
-        tokens, documents = (sum(getattr(entry, name) for entry in entries) for name in ("tokens", "documents"))
-        return max(1, round(tokens / self.settings.max_length + documents / 2))
+        tokens, sentences, documents = (
+            sum(getattr(entry, name) for entry in entries) for name in ("tokens", "sentences", "documents")
+        )
+        excess, period = tokens / max(1, sentences) / 2, self.settings.short_seq_period
+        longest = self.settings.max_length - 3
+        short = float(np.mean(1 / (np.arange(MIN_SHORT_TARGET, longest + 1) + excess))) if period else 0.0
+        share = 1 / period if period else 0.0
+        per_token = share * short + (1 - share) / (longest + excess)
+        return max(1, round(tokens * per_token + documents / 2))
 
 
 def group_shards(entries: Sequence[ShardEntry], *, window_tokens: int, seed: int) -> list[list[int]]:

@@ -10,7 +10,7 @@ from math import inf
 from typing import Any
 
 from litebert.corpus.format.shards import Corpus
-from litebert.corpus.sampling.corpus_examples import CorpusExamples, ExampleRef
+from litebert.corpus.sampling.corpus_examples import VERSION, CorpusExamples, ExampleRef
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.errors import ConfigError
 from litebert.randomness import torch_seed_for
@@ -29,6 +29,8 @@ class Mixture:
         ]
         self.identity: list[Any] = [[corpus.fingerprint, weight] for corpus, weight in corpora]
         """What determines the sequence besides settings and seed, as plain values."""
+        if any(len(part.windows) > 1 for part in self.parts):
+            self.identity.append(["windows", VERSION])
         self.shares = remaining_shares([weight for _, weight in corpora])
 
     @property
@@ -46,6 +48,14 @@ class Mixture:
         """Every example of an epoch of every corpus, one corpus after the other."""
         for part in self.parts:
             yield from part.one_epoch(number)
+
+    def in_epoch(self, number: int, position: int) -> ExampleRef:
+        """The example at a position of `one_epoch`."""
+        for part in self.parts:
+            if position < (size := part.epoch_size(number)):
+                return part.in_epoch(number, position)
+            position -= size
+        raise IndexError(f"the epoch has {self.epoch_size(number)} examples")
 
     def epoch_size(self, number: int) -> int:
         """Number of examples of that pass."""

@@ -113,6 +113,12 @@ class PretrainBatches:
         while refs := list(islice(remaining, self.batch_size)):
             yield from self._microbatches(refs, mlm_probability=None if causal else self.mlm_probability.end)
 
+    def in_epoch(self, position: int, epoch: int = 0) -> PretrainBatch:
+        """The example at a position of `one_epoch` by itself, masked."""
+        ref = self.mixture.in_epoch(epoch, position)
+        (batch,) = self._microbatches([ref], mlm_probability=self.mlm_probability.end)
+        return batch
+
     def epoch_size(self, epoch: int = 0) -> int:
         """Number of examples of that pass, over all ranks."""
         return self.mixture.epoch_size(epoch)

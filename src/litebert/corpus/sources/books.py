@@ -15,9 +15,14 @@ from litebert.settings import Settings
 
 _GUTENBERG_START = re.compile(r"\*\*\* ?START OF (THE|THIS) PROJECT GUTENBERG", re.IGNORECASE)
 _GUTENBERG_END = re.compile(r"(\*\*\* ?END OF (THE|THIS) |End of (The )?)PROJECT GUTENBERG", re.IGNORECASE)
+_KINDS = "chapter|book|part|act|letter|canto|stave|kapitel|chapitre|cap[ií]tulo|luku|глава"
+_NUMBERS = (
+    r"[ivxlcdm]+|\d+|(the\s+)?(one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|first|second|third|last)"
+)
 _HEADING = re.compile(
-    r"(chapter|book|part|act|letter|canto|stave|kapitel|chapitre|cap[ií]tulo|luku|глава)\s+([ivxlcdm]+|\d+|[^\W\d_]+)\b"
-    r"(?!.*[,;])",
+    rf"(?!.*[,;])({_KINDS})\s+"
+    rf"(({_NUMBERS})\s*([.:—–-].*)?$"  # its number, and a title after a sign
+    r"""|(?!.*[.!?]["'”’)]*$)[^\W_]+\b)""",  # any word, unless the line ends as a sentence does
     re.IGNORECASE,
 )
 _MARKDOWN_HEADING = re.compile(r"#{1,6}(\s|$)")

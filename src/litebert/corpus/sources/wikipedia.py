@@ -154,7 +154,7 @@ def _row(line: bytes, *, where: str) -> tuple[str, str]:
     try:
         row: Any = json.loads(line)
         return row["title"].strip(), html.unescape(row["text"].strip())
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise DataError(
             f"{where}: expected a JSON object with title and text; give a dump (….xml.bz2) or run WikiExtractor --json"
         ) from None

@@ -5,7 +5,10 @@ from dataclasses import asdict, dataclass
 from itertools import groupby, pairwise
 from typing import Any, Literal, NamedTuple
 
+import numpy as np
+
 from litebert.corpus.format.shards import Corpus
+from litebert.corpus.sampling.corpus_examples import ExampleRef
 from litebert.corpus.sampling.example_grid import ExampleGrid, to_grid
 from litebert.corpus.sampling.masking import MaskedGrid, mask_tokens
 from litebert.corpus.sampling.mixture import Mixture
@@ -147,10 +150,18 @@ def show_examples(corpus: Corpus, settings: SamplingSettings, *, number: int = 5
     for row, (ref, example) in enumerate(zip(refs, examples, strict=True)):
         tokens, middle = _token_views(grid, masked, row, tokenizer), len(example.first) + 2
         segments = (tokens[:middle], tokens[middle:]) if len(example.second) else (tokens,)
-        first, end = ref.epoch.starts[ref.index : ref.index + 2].tolist()
-        document = int(ref.epoch.documents[ref.index])
-        views.append(ExampleView(names[example.label], document, (first, end), segments))
+        views.append(ExampleView(names[example.label], *_place(corpus, ref), segments))
     return views
+
+
+def _place(corpus: Corpus, ref: ExampleRef) -> tuple[int, tuple[int, int]]:
+    """Document, and first sentence and the one after the last, in the whole corpus, of which `ref` may see a window."""
+    window, document = ref.source.stream.corpus, int(ref.epoch.documents[ref.index])
+    first, end = ref.epoch.starts[ref.index : ref.index + 2].tolist()
+    shard = int(np.searchsorted(window.first_documents, document, side="right")) - 1
+    whole = corpus.entries.index(window.entries[shard])
+    moved = int(corpus.first_sentences[whole] - window.first_sentences[shard])
+    return document + int(corpus.first_documents[whole] - window.first_documents[shard]), (first + moved, end + moved)
 
 
 def _token_views(grid: ExampleGrid, masked: MaskedGrid, row: int, tokenizer: Tokenizer) -> tuple[TokenView, ...]:

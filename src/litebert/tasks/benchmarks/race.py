@@ -43,13 +43,13 @@ def _passages(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     try:
         yield 1, _object(json.loads(text), where=f"{path}:1")
         return
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         if isinstance(error, DataError):
             raise
     for number, line in enumerate(iter_lines(path), start=1):
         try:
             content = json.loads(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise DataError(f"{path}:{number}: not valid JSON ({error}); download the file again") from None
         yield number, _object(content, where=f"{path}:{number}")
 
@@ -67,6 +67,8 @@ def _questions(passage: dict[str, Any], level: str, name: str, *, where: str) ->
     questions, options, answers = passage["questions"], passage["options"], passage["answers"]
     if not isinstance(passage["article"], str):
         raise DataError(f"{where}: field 'article': expected a text")
+    if not isinstance(questions, list):
+        raise DataError(f"{where}: field 'questions': expected a list, found {type(questions).__name__}")
     for field, values in (("options", options), ("answers", answers)):
         if not isinstance(values, list) or len(values) != len(questions):
             raise DataError(f"{where}: field {field!r}: expected one for each of {len(questions)} questions")

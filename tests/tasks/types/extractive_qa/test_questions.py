@@ -3,6 +3,7 @@
 import pytest
 
 from litebert.errors import DataError
+from litebert.tasks.labelled_data import normalized_text
 from support.data.question_builders import CONTEXT, QUESTIONS, labelled
 
 
@@ -29,4 +30,4 @@ def test_extractive_qa_rejects_a_question_without_an_answer():
 
 
 def test_question_split_key_is_its_context():
-    assert QUESTIONS[0].split_key == QUESTIONS[1].split_key == CONTEXT
+    assert QUESTIONS[0].split_key == QUESTIONS[1].split_key == normalized_text(CONTEXT)

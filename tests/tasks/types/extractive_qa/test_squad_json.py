@@ -5,7 +5,7 @@ import copy
 import pytest
 
 from litebert.errors import DataError
-from litebert.tasks.types.extractive_qa.squad_json import read_squad, read_squad_questions
+from litebert.tasks.types.extractive_qa.squad_json import read_squad, read_squad_questions, squad_part
 from support.data.question_builders import CONTEXT, QUESTIONS, squad_json, write_squad
 
 
@@ -154,3 +154,14 @@ def test_squad_json_that_is_not_json_is_an_error_with_its_line(tmp_path):
     path.write_text("[" * 100_000, encoding="utf-8")
     with pytest.raises(DataError, match="nested too deeply"):
         read_squad(path)
+
+
+def test_part_of_a_file_has_the_answers_that_were_read(tmp_path):
+    content = squad_json(*QUESTIONS)
+    answers = content["data"][0]["paragraphs"][0]["qas"][0]["answers"]
+    answers.append({"text": "nobody at all", "answer_start": 0})
+    path = write_squad(tmp_path / "all.json", content)
+    kept = {question.id: question for question in read_squad(path, invalid_answers="skip")[:2]}
+    part = tmp_path / "part.json"
+    part.write_text(squad_part(path, kept))
+    assert read_squad(part) == tuple(kept.values())

@@ -5,8 +5,9 @@ import json
 import pytest
 
 from litebert.errors import DataError
+from litebert.tasks.readers.option_columns import option_columns
 from litebert.tasks.readers.tables import read_table
-from litebert.tasks.types.multiple_choice.multiple_choice import correct_options, option_columns
+from litebert.tasks.types.multiple_choice.multiple_choice import correct_options
 
 OPTIONS = ("red", "blue", "green")
 

@@ -119,3 +119,8 @@ def test_probability_is_at_least_a_half_where_no_other_candidate_is_better(score
     probabilities = probabilities_of_scores(np.array(scores, np.float32), None, np.float64)
     assert probabilities.sum() == pytest.approx(1)
     assert (probabilities[1] > 0.5) == positive
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_candidate_that_is_as_good_as_the_best_other_one_is_predicted(dtype):
+    assert probabilities_of_scores(np.array([-1.0, -1.0, -3.0], np.float32), None, dtype).argmax() == 1

@@ -52,7 +52,7 @@ def test_pronoun_candidates_are_those_of_the_same_pronoun_and_then_noun_phrases(
     assert third.others == ("Steve's", "the work's")
     assert (first.target, second.target, first.text_pair) == (1, 0, "The trophy")
     assert first.to_text() == TROPHY.replace("because it", "because [it]") + "\nThe trophy"
-    assert first.split_key == second.split_key == TROPHY
+    assert first.split_key == second.split_key == TROPHY.lower()
     assert first.texts == (TROPHY, "The trophy")
 
 

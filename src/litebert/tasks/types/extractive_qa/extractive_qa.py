@@ -19,6 +19,7 @@ from litebert.tasks.metrics.metrics import metrics_of_parts
 from litebert.tasks.metrics.squad_metrics import best_thresholds, exact_match, word_f1
 from litebert.tasks.questions import Question
 from litebert.tasks.readers.columns import Columns
+from litebert.tasks.readers.option_columns import option_columns
 from litebert.tasks.readers.tables import Table
 from litebert.tasks.readers.text_files import read_text
 from litebert.tasks.types.extractive_qa.question_settings import THRESHOLD, QuestionSettings
@@ -159,6 +160,13 @@ def answers_collapse(evaluation: Mapping[str, Any]) -> str | None:
     return f"finds no answer ({best:.2f} % on answerable questions)" if best < MIN_ANSWER_F1 else None
 
 
+def _guess(table: Table, columns: Columns) -> str | None:
+    """Questions with options are those of multiple choice."""
+    if columns.options or option_columns(table) or not has_questions(table):
+        return None
+    return "the columns are those of questions"
+
+
 SQUAD_JSON: Final = FileFormat(
     suffixes=(".json",),
     read=lambda path, options: with_task_type(
@@ -166,7 +174,7 @@ SQUAD_JSON: Final = FileFormat(
     ),
     has_labels=lambda path: '"answers"' in read_text(path),
     iter_inputs=lambda path: iter(read_squad_questions(path)),
-    part=lambda path, data: squad_part(path, {question.id for question in data.examples}),
+    part=lambda path, data: squad_part(path, {question.id: question for question in data.examples}),
     write_directory=write_squad_predictions,
 )
 
@@ -177,7 +185,7 @@ EXTRACTIVE_QA: Final = TaskType(
     metrics=("answer_f1", "exact_match"),
     settings=QuestionSettings,
     reader=ExampleReader(
-        guess=lambda table, columns: "the columns are those of questions" if has_questions(table) else None,
+        guess=_guess,
         read=_read_table,
         read_inputs=lambda table, columns: read_question_inputs(table, question_columns(table, columns)),
         label_column=lambda table, columns: question_columns(table, columns).answer,

@@ -5,7 +5,7 @@ ignored.
 """
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -36,18 +36,26 @@ def read_squad_questions(path: Path) -> tuple[Question, ...]:
     return _Reader(path, has_answers=False, invalid_answers="error").questions()
 
 
-def squad_part(path: Path, ids: Collection[str]) -> str:
-    """The JSON of a file with only the questions in `ids`, and only articles and paragraphs that have some of them."""
+def squad_part(path: Path, questions: Mapping[str, Question]) -> str:
+    """The JSON of a file with only these questions, by id, and only articles and paragraphs that have some of them.
+
+    Their answers are those that were read: aligned with the context, without invalid ones.
+    """
     content = _parsed(path)
     articles = []
     for article in content["data"]:
         kept = [
-            {**paragraph, "qas": [question for question in paragraph["qas"] if question["id"] in ids]}
+            {**paragraph, "qas": [_with_answers(qa, questions) for qa in paragraph["qas"] if qa["id"] in questions]}
             for paragraph in article["paragraphs"]
         ]
         articles.append({**article, "paragraphs": [paragraph for paragraph in kept if paragraph["qas"]]})
     found = [article for article in articles if article["paragraphs"]]
     return json.dumps({**content, "data": found}, ensure_ascii=False) + "\n"
+
+
+def _with_answers(values: Mapping[str, Any], questions: Mapping[str, Question]) -> dict[str, Any]:
+    answers = questions[values["id"]].answers
+    return {**values, "answers": [{"text": each.text, "answer_start": each.start} for each in answers]}
 
 
 class _Reader:

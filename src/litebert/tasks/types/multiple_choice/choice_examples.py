@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from litebert.tasks.encoded import Encoded, Feature, PaddedArrays, build_feature, pad
+from litebert.tasks.labelled_data import normalized_text
 from litebert.tasks.results import LETTERS
 from litebert.tokenization.tokenizer import Tokenizer
 
@@ -48,8 +49,8 @@ class ChoiceExample:
 
     @property
     def split_key(self) -> Hashable:
-        """Questions about one text stay together."""
-        return self.text
+        """Questions about one text stay together, as far as an uncased model reads."""
+        return normalized_text(self.text)
 
     def to_text(self) -> str:
         """A line each for text, question and options."""

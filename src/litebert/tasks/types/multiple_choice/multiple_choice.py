@@ -1,12 +1,12 @@
 """The task type `multiple_choice`: the best of several options, as in RACE."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
 from litebert.errors import DataError
 from litebert.tasks.readers.columns import Columns, group_and_slice
+from litebert.tasks.readers.option_columns import MIN_OPTIONS, option_columns
 from litebert.tasks.readers.tables import Row, Table
 from litebert.tasks.results import LETTERS, Choice, class_probabilities, decode_choice
 from litebert.tasks.types.classification.classification import (
@@ -18,21 +18,10 @@ from litebert.tasks.types.classification.classification import (
 from litebert.tasks.types.multiple_choice.choice_examples import ChoiceExample, encode_choices
 from litebert.tasks.types.task_type import CardEntry, ExampleReader, Loss, ReadOptions, ReadResult, TaskType
 
-MIN_OPTIONS: Final = 2
-_NUMBERED: Final = re.compile(r"(option|choice|answer|ending)([ _]?(\d+|[a-e])|[ _][f-z])", re.IGNORECASE)
-_LISTS: Final = ("options", "choices", "endings")
-
 
 def _guess(table: Table, columns: Columns) -> str | None:
     names = columns.options or option_columns(table)
     return f"there are columns of options: {', '.join(names)}" if names else None
-
-
-def option_columns(table: Table) -> tuple[str, ...]:
-    """Columns with the names of options: `option1`, `choice_b`, …, or one named `options` with lists."""
-    numbered = tuple(name for name in table.columns if _NUMBERED.fullmatch(name))
-    lists = tuple(name for name in _LISTS if isinstance(table.rows[0].values.get(name), list))
-    return numbered if len(numbered) >= MIN_OPTIONS else lists[:1]
 
 
 def read_choices(table: Table, columns: Columns, options: ReadOptions) -> ReadResult:

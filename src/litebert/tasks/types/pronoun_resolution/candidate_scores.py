@@ -161,8 +161,11 @@ def margin_losses(model: nn.Module, batch: LabelledBatch, weights: Tensor | None
 def probabilities_of_scores(scores: np.ndarray, settings: Any, dtype: type[np.floating]) -> np.ndarray:
     """[2]: the probability that the candidate is not the best one, and that it is.
 
-    It is that of the candidate against the best of the others; without others it is 1, as in fairseq.
+    It is that of the candidate against the best of the others; without others it is 1, as in fairseq. A candidate that
+    is as good as the best one is one of the best.
     """
     margin = np.float64(scores[0]) - np.float64(scores[1:].max(initial=-np.inf))
     positive = 1 / (1 + np.exp(-margin))
+    if margin >= 0:
+        positive = max(positive, np.nextafter(dtype(0.5), dtype(1)))
     return np.array([1 - positive, positive], dtype)

@@ -10,7 +10,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from litebert.tasks.labelled_data import Example
+from litebert.tasks.labelled_data import Example, normalized_text
 
 Span = tuple[int, int]
 
@@ -62,8 +62,8 @@ class PronounExample:
 
     @property
     def split_key(self) -> Hashable:
-        """Candidates for the pronouns of one text stay together."""
-        return self.text
+        """Candidates for the pronouns of one text stay together, as far as an uncased model reads."""
+        return normalized_text(self.text)
 
     def to_text(self) -> str:
         """The text with the pronoun marked, and the candidate."""

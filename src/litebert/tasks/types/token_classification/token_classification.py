@@ -11,7 +11,7 @@ from litebert.model.losses import NO_LABEL, classification_loss, is_correct
 from litebert.tasks.encoded import LabelledBatch
 from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.labelled_data import LabelledData, Task
-from litebert.tasks.metrics.entities import entities, entity_scores, has_prefix, tag_parts
+from litebert.tasks.metrics.entities import all_have_prefixes, entities, entity_scores, tag_parts
 from litebert.tasks.metrics.evaluation import Part
 from litebert.tasks.results import TokenPrediction, class_probabilities, decode_words
 from litebert.tasks.types.classification.classification import labels_goal
@@ -48,35 +48,39 @@ def _evaluate(
 ) -> Scored:
     predicted = [_names(task, each.argmax(-1)) for each in predictions]
     targets = [_names(task, each.target) for each in data.examples]
-    by_label = _by_type(predicted, targets)
+    by_label = _by_type(predicted, targets, letters=all_have_prefixes(task.labels or ()))
     return score(task, predicted, targets, data, lengths, length_unit="words", labels=task.labels, by_label=by_label)
 
 
 def _metrics_by_default(labels: Sequence[str]) -> tuple[str, ...]:
     """With tags that are types only, such as parts of speech, the share of correct tags comes first."""
-    are_entities = all(has_prefix(label) for label in labels if label != OUTSIDE)
-    return METRICS_OF_ENTITIES if are_entities else ("word_accuracy", *METRICS_OF_ENTITIES[:-1])
+    return METRICS_OF_ENTITIES if all_have_prefixes(labels) else ("word_accuracy", *METRICS_OF_ENTITIES[:-1])
 
 
-def _by_type(predicted: Sequence[Sequence[str]], targets: Sequence[Sequence[str]]) -> tuple[Part, ...]:
-    """Scores of the entities of each type, as if there were no others."""
+def _by_type(
+    predicted: Sequence[Sequence[str]], targets: Sequence[Sequence[str]], *, letters: bool
+) -> tuple[Part, ...]:
+    """Scores of the entities of each type, as if there were no others; `letters` as in `tag_parts`."""
     rows = []
-    for name in sorted({found for labels in targets for found, _, _ in entities(labels)}):
+    for name in sorted({found for labels in targets for found, _, _ in entities(labels, letters=letters)}):
         own_predicted, own_targets = (
-            [[label if tag_parts(label)[1] == name else OUTSIDE for label in labels] for labels in each]
+            [
+                [label if tag_parts(label, letters=letters)[1] == name else OUTSIDE for label in labels]
+                for labels in each
+            ]
             for each in (predicted, targets)
         )
-        count = sum(len(entities(labels)) for labels in own_targets)
-        rows.append(Part(name, count, entity_scores(own_predicted, own_targets)))
+        count = sum(len(entities(labels, letters=letters)) for labels in own_targets)
+        rows.append(Part(name, count, entity_scores(own_predicted, own_targets, letters=letters)))
     return tuple(rows)
 
 
 def _errors(task: Task, predictions: Sequence[np.ndarray], data: LabelledData, scored: Scored) -> list[ErrorExample]:
     """Every sentence with its predictions; the loss is the number of wrong words."""
-    errors = []
+    errors, letters = [], all_have_prefixes(task.labels or ())
     for example, given, true in zip(data.examples, scored.predicted, scored.targets, strict=True):
         wrong = sum(one != other for one, other in zip(given, true, strict=True))
-        expected, predicted = _entity_list(example.words, true), _entity_list(example.words, given)
+        expected, predicted = (_entity_list(example.words, labels, letters=letters) for labels in (true, given))
         errors.append(ErrorExample(" ".join(example.words), expected, predicted, wrong, not wrong))
     return errors
 
@@ -86,8 +90,8 @@ def _names(task: Task, indices: Sequence[int] | np.ndarray) -> list[str]:
     return [labels[index] for index in indices]
 
 
-def _entity_list(words: Sequence[str], labels: Sequence[str]) -> str:
-    found = sorted(entities(labels), key=lambda entity: entity[1])
+def _entity_list(words: Sequence[str], labels: Sequence[str], *, letters: bool) -> str:
+    found = sorted(entities(labels, letters=letters), key=lambda entity: entity[1])
     return "; ".join(f"{name}: {' '.join(words[start:end])}" for name, start, end in found) or "(none)"
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from litebert.errors import ConfigError
 from litebert.tasks.encoded import Encoded, Feature
+from litebert.tasks.labelled_data import normalized_text
 from litebert.tokenization.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -44,8 +45,8 @@ class TokenExample:
 
     @property
     def split_key(self) -> Hashable:
-        """Sentences of the same words stay together."""
-        return self.words
+        """Sentences of the same words stay together, as far as an uncased model reads."""
+        return tuple(map(normalized_text, self.words))
 
 
 @dataclass(frozen=True)
