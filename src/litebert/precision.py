@@ -14,6 +14,12 @@ def gpu_computes_bf16() -> bool:
     return torch.cuda.is_bf16_supported(including_emulation=False)
 
 
+def validate_chosen(precision: str) -> None:
+    """Raise ConfigError for `auto`, which commands and `Predictor` replace by what they measured, and for int8."""
+    if precision in ("auto", "int8"):
+        raise ConfigError(f"precision: expected fp32, bf16 or fp16 here, found {precision}; choose one of them")
+
+
 def autocast(precision: InferencePrecision, device: Any) -> AbstractContextManager[object]:
     """Context of a forward on a `torch.device`: matrix products in `precision`, sums and norms in fp32.
 
@@ -21,8 +27,7 @@ def autocast(precision: InferencePrecision, device: Any) -> AbstractContextManag
     """
     import torch
 
-    if precision in ("auto", "int8"):
-        raise ConfigError(f"precision: expected fp32, bf16 or fp16 here, found {precision}; choose one of them")
+    validate_chosen(precision)
     if precision == "fp32":
         return nullcontext()
     return torch.autocast(device.type, dtype=torch.bfloat16 if precision == "bf16" else torch.float16)

@@ -16,7 +16,10 @@ import torch
 
 import litebert
 from litebert.api import training_runs
-from litebert.errors import ConfigError
+from litebert.errors import ConfigError, DataError
+from litebert.inference.predictor import Predictor
+from litebert.model.io.model_directory import save_model
+from litebert.model.models import ForQuestionAnsweringWithNoAnswer
 from litebert.tasks.metrics.metrics import METRICS
 from support.data.texts import write_documents
 from support.runs.tiny_runs import API_SETTINGS as SETTINGS
@@ -110,7 +113,7 @@ def test_run_without_out_is_trained_again_when_a_metric_has_changed(
 def test_run_without_out_is_another_for_a_metric_with_another_closure(pretrained, opinions, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(METRICS, "share", None)
-    monkeypatch.setattr(training_runs, "register_metric", lambda metric: metric.__name__)
+    monkeypatch.setattr("litebert.tasks.metrics.metrics.register_metric", lambda metric: metric.__name__)
     monkeypatch.setattr(
         training_runs,
         "run_finetuning",
@@ -399,3 +402,33 @@ def test_rows_of_an_evaluation_have_words_and_the_names_of_their_labels(pretrain
 def test_two_metrics_of_one_name_are_refused(pretrained, opinions, tmp_path):
     with pytest.raises(ConfigError, match="two of accuracy, accuracy have one name"):
         litebert.finetune(pretrained, train=opinions, out=tmp_path / "run", metrics=["accuracy", "accuracy"])
+
+
+def test_evaluation_takes_functions_as_metrics(tuned, opinions):
+    def always_half(predictions, labels):
+        return 0.5
+
+    for metrics in (always_half, [always_half, "accuracy"]):
+        assert litebert.evaluate(tuned.model, opinions, metrics=metrics).metrics["always_half"] == 0.5
+    with pytest.raises(ConfigError, match="model: expected a directory or a name on the hub, found a Predictor"):
+        litebert.evaluate(tuned.predictor, opinions)
+
+
+def test_data_frame_of_predictions_keeps_the_columns_of_the_input(tuned):
+    pytest.importorskip("pandas")
+    found = litebert.predict(tuned.model, [{"text": "the film was good", "prediction": "mine"}])
+    with pytest.raises(DataError, match="to_pandas: column 'prediction' is where the prediction is written; rename it"):
+        found.to_pandas()
+
+
+def test_predictions_of_an_evaluation_have_its_threshold(tiny_tokenizer, small_config, tmp_path):
+    """That of a model without one is chosen by the evaluation."""
+    model = ForQuestionAnsweringWithNoAnswer(small_config.replace(max_position_embeddings=64), seed=3)
+    directory = save_model(model, tmp_path / "model", extra_files=tiny_tokenizer.files())
+    pairs = [("who felt dull", "the old actor felt dull"), ("what was good", "the music was good"), ("who", "a film")]
+    best = [each.text for each in Predictor.load(directory, threshold=1e9).answer_batch(pairs)]
+    answers = [best[0], "", best[2]]
+    rows = [{"question": q, "context": c, "answer": a} for (q, c), a in zip(pairs, answers, strict=True)]
+    result = litebert.evaluate(directory, rows)
+    right = sum(each.text == answer for each, answer in zip(result.predictions, answers, strict=True))
+    assert result.metrics["exact_match"] == pytest.approx(100 * right / 3)

@@ -107,3 +107,19 @@ def test_modules_and_parameters_are_those_of_torch(model):
     modules, parameters = modules_and_parameters(model)
     assert sorted(map(id, modules)) == sorted(map(id, model.modules()))
     assert sorted(map(id, parameters)) == sorted(map(id, model.parameters()))
+
+
+@needs_onednn
+@pytest.mark.parametrize("fused", [True, False])
+def test_inference_model_has_the_weights_after_a_step_whose_gradients_are_gone(model, fused):
+    model.eval()
+    with inference_model(model, "fp32") as running:
+        before = running(*INPUTS).logits
+    optimizer = torch.optim.AdamW(model.parameters(), lr=0.1, fused=fused)
+    model(*INPUTS).logits.square().sum().backward()
+    optimizer.step()
+    optimizer.zero_grad()
+    with inference_model(model, "fp32") as running:
+        found = running(*INPUTS).logits
+    torch.testing.assert_close(found, model(*INPUTS).logits.detach(), **within())
+    assert not torch.allclose(found, before)

@@ -164,3 +164,43 @@ def test_question_with_more_options_than_letters_is_an_error(predictors):
 def test_predict_takes_arrays_of_words(predictors):
     sentences = [np.array(words) for words in SENTENCES]
     assert predictors["tagger"].predict(sentences) == predictors["tagger"].classify_tokens(SENTENCES)
+
+
+class Table:
+    """As a data frame or a data set: its iterator gives names of columns."""
+
+    columns = ("text",)
+
+    def __iter__(self):
+        return iter(self.columns)
+
+
+@pytest.mark.parametrize("name", ["classifier", "tagger", "reader", "embedder", "masked", "chooser"])
+@pytest.mark.parametrize("given", [{"text": ["a"]}, Table()])
+def test_tables_are_refused_where_their_names_would_be_read(predictors, name, given):
+    with pytest.raises(ConfigError, match=r"expected a list, found a (dict|Table); give one column of it"):
+        predictors[name](given)
+
+
+@pytest.mark.parametrize("given", [None, 3])
+def test_what_is_no_list_is_refused(predictors, given):
+    with pytest.raises(ConfigError, match=r"texts: expected a list, found a (NoneType|int)"):
+        predictors["classifier"](given)
+
+
+def test_rows_of_an_array_are_pairs(predictors):
+    pairs = [["a", "b"], ["c", "d"]]
+    assert predictors["classifier"](np.array(pairs)) == predictors["classifier"](pairs)
+    assert predictors["pretraining"].order_batch(np.array(PAIRS)) == predictors["pretraining"].order_batch(PAIRS)
+
+
+@pytest.mark.parametrize("top_k", ["3", 1.5, True])
+def test_number_that_is_not_whole_is_refused(predictors, top_k):
+    with pytest.raises(ConfigError, match=r"top_k: .* expected a whole number"):
+        predictors["masked"].fill_mask("the [MASK]", top_k=top_k)
+
+
+@pytest.mark.parametrize("threshold", ["0.5", float("nan"), True])
+def test_threshold_that_is_no_number_is_refused(saved, threshold):
+    with pytest.raises(ConfigError, match=r"threshold: .*, expected a number"):
+        Predictor.load(saved["doubter"], threshold=threshold)

@@ -111,3 +111,12 @@ def test_masked_labels_are_one_for_each_position_and_the_only_labels(tiny_config
         validate_masked_labels(labels, positions[:1], others=())
     with pytest.raises(ConfigError, match="remove one"):
         model(ids, masked_positions=positions, masked_labels=labels, labels=ids)
+
+
+def test_one_class_of_tokens_and_one_option_have_no_loss(small_config):
+    """Only one class of a sequence stands for a number."""
+    tokens = ForTokenClassification(small_config, num_labels=1).eval()
+    labels = torch.where(MASK.bool(), 0, -100)
+    assert tokens(IDS, MASK, labels=labels).loss == 0
+    choices = ForMultipleChoice(small_config).eval()
+    assert choices(IDS[:, None], MASK[:, None], labels=torch.zeros(len(IDS), dtype=torch.int64)).loss == 0

@@ -184,3 +184,9 @@ def test_parameter_counts_exist_for_every_preset(name):
     config = preset(name)
     assert math.isfinite(flops_per_token(config, length=512).training)
     assert memory(config, batch_size=1, length=512).training > 4 * parameter_counts(config).pretraining
+
+
+def test_checkpointing_interval_beyond_the_depth_is_the_depth(tiny_config):
+    config = tiny_config.replace(num_hidden_layers=12)
+    found = [memory(config, batch_size=8, length=24, activation_checkpoint_interval=each) for each in (12, 24, 100)]
+    assert found[0] == found[1] == found[2]

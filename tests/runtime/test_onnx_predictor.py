@@ -7,11 +7,13 @@ from dataclasses import asdict
 
 import numpy as np
 import pytest
+import torch
 
 from litebert.errors import CheckpointError, ConfigError, DataError, MissingExtraError
+from litebert.export.export_model import export_model
 from litebert.inference.predictor import Predictor as TorchPredictor
 from litebert.model.io.model_directory import save_model
-from litebert.model.models import ForPretraining
+from litebert.model.models import ForMaskedLM, ForPretraining
 from litebert.runtime import Predictor
 from litebert.runtime.export_metadata import KEY
 from litebert.runtime.onnx_model import OnnxModel
@@ -171,7 +173,9 @@ def test_text_without_a_token_has_the_results_of_the_torch_predictor(exported, s
     [
         ({"precision": "int4"}, "precision: 'int4', expected one of fp32, int8"),
         ({"layers": 3}, "layers: 3, expected 1 to 2"),
+        ({"layers": 2.5}, "layers: 2.5, expected a whole number"),
         ({"threads": 0}, "threads: 0, expected 1 or more"),
+        ({"threshold": "0.5"}, "threshold: '0.5', expected a number"),
         ({"threshold": 1.0}, 'a model for classification never predicts "no answer"'),
     ],
 )
@@ -281,3 +285,16 @@ def test_probabilities_of_an_exported_model_are_those_of_its_results(exported):
     expected = [list(each.probabilities.values()) for each in predictor.classify_multi_label(["the film", "music"])]
     assert found.dtype == np.float32
     assert found == pytest.approx(np.array(expected, np.float32), abs=0)
+
+
+def test_masks_are_filled_with_pieces_where_the_model_has_more_tokens(tiny_tokenizer, small_config, tmp_path):
+    """Vocabularies are often padded to a multiple of 64."""
+    model = ForMaskedLM(small_config.replace(vocab_size=tiny_tokenizer.vocab_size + 8))
+    with torch.no_grad():
+        model.mlm.bias[tiny_tokenizer.vocab_size :] = 9.0
+    directory = save_model(model, tmp_path / "model", extra_files=tiny_tokenizer.files())
+    export_model(directory, tmp_path / "exported")
+    for predictor in (TorchPredictor.load(directory, precision="fp32"), Predictor.load(tmp_path / "exported")):
+        candidates = predictor.fill_mask("the [MASK]", top_k=tiny_tokenizer.vocab_size)[0]
+        assert len(candidates) == tiny_tokenizer.vocab_size
+        assert sum(each.probability for each in candidates) == pytest.approx(1)

@@ -43,3 +43,11 @@ def test_two_texts_are_one_pair_for_other_models(server, model):
     pair = ["the film", "a play"]
     one, batch = (server.ask("/predict", {"model": model, "inputs": inputs}).json() for inputs in (pair, [pair]))
     assert [one] == batch
+
+
+def test_batch_of_pairs_and_reranking_are_refused_by_a_model_of_single_texts(server):
+    response = server.ask("/predict", {"model": "single", "inputs": [["the film"], ["the film", "a play"]]})
+    assert response.status_code == 422
+    body = {"query": "the film", "texts": ["a play"]}
+    assert server.ask("/rerank", {"model": "single", **body}).status_code == 422
+    assert server.ask("/rerank", {"model": "pairs", **body}).status_code == 200

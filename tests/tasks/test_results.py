@@ -1,9 +1,11 @@
 """Predictions as users see them."""
 
 import inspect
+import json
 
 import pytest
 
+from litebert.tasks.output_formats import TableFormat
 from litebert.tasks.results import (
     Candidate,
     Choice,
@@ -38,3 +40,9 @@ def test_columns_of_a_result_are_those_of_its_record(result):
 def test_results_of_a_task_type_are_those_that_it_decodes(task_type):
     returned = inspect.signature(task_type.decode).return_annotation
     assert returned in (task_type.result, task_type.result.__name__)
+
+
+def test_json_lines_have_null_for_what_json_has_no_number_for(tmp_path):
+    output = tmp_path / "out.jsonl"
+    text = TableFormat(output).lines([{"text": "a", "f": float("nan"), "deep": [{"g": float("inf")}, 1.5]}])
+    assert json.loads(text, parse_constant=pytest.fail) == {"text": "a", "f": None, "deep": [{"g": None}, 1.5]}

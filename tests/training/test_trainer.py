@@ -212,3 +212,19 @@ def test_error_in_a_batch_source_ends_the_run(tmp_path):
 
     with pytest.raises(ConfigError, match="no such step"):
         train(tmp_path, batches=Failing())
+
+
+def test_precision_that_is_not_measured_is_refused_before_anything_is_written(tmp_path):
+    with pytest.raises(ConfigError, match="precision: expected fp32, bf16 or fp16 here, found auto"):
+        train(tmp_path / "run", precision="auto")
+    assert not (tmp_path / "run").exists()
+
+
+def test_run_that_a_callback_stops_is_evaluated(tmp_path):
+    class Stop(Callback):
+        def on_step(self, run, record):
+            if record.step == 3:
+                run.request_stop()
+
+    _, result = train(tmp_path, evaluate=lambda model: {"loss": 1.0}, evaluate_every="5 steps", callbacks=[Stop()])
+    assert (result.steps, result.evaluation) == (3, {"loss": 1.0})

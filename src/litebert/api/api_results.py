@@ -9,7 +9,7 @@ from typing import Any
 from litebert.analysis.curves import Curve, read_curves
 from litebert.commands.result import Result
 from litebert.commands.run_directory import RunDirectory
-from litebert.errors import import_extra
+from litebert.errors import DataError, import_extra
 from litebert.inference.predictor import Predictor
 from litebert.model.io.push import PushResult, push_to_hub
 from litebert.tasks.metrics.evaluation import Evaluation
@@ -97,9 +97,15 @@ class Predictions(Sequence[Any]):
         return f"Predictions({len(self):,}: {first}{more})" if self.predictions else "Predictions(0)"
 
     def to_pandas(self) -> Any:
-        """A data frame of the inputs with the columns that `litebert predict` writes."""
-        rows = zip(self.inputs, self.predictions, strict=True)
-        return data_frame([{**row, **each.to_record()} for row, each in rows])
+        """A data frame of the inputs with the columns that `litebert predict` writes.
+
+        Raises DataError where an input has a column of that name.
+        """
+        records = [each.to_record() for each in self.predictions]
+        for row, record in zip(self.inputs, records, strict=True):
+            if taken := sorted(row.keys() & record.keys()):
+                raise DataError(f"to_pandas: column {taken[0]!r} is where the prediction is written; rename it")
+        return data_frame([{**row, **record} for row, record in zip(self.inputs, records, strict=True)])
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import torch
 
 from litebert.api.api_results import EvaluationResult, Predictions
 from litebert.api.data_sources import Data, DataSource
+from litebert.api.training_runs import Metric
 from litebert.commands.evaluate.evaluate_labelled import labelled_data
 from litebert.errors import ConfigError, suggestion
 from litebert.inference.embeddings.embedding_settings import EmbeddingSettings
@@ -22,6 +23,7 @@ from litebert.model.io.hub import model_directory
 from litebert.settings import InferencePrecision, validate_not_given
 from litebert.tasks.encoded import warn_empty
 from litebert.tasks.labelled_data import LabelledData
+from litebert.tasks.metrics.metrics import metric_names
 from litebert.tasks.read_labelled import task_for, types_with_format
 from litebert.tasks.readers.columns import Columns, resolve_columns
 from litebert.tasks.types.multi_label.multi_label import MULTI_LABEL
@@ -34,7 +36,7 @@ def evaluate(
     model: str | Path,
     data: Data,
     *,
-    metrics: str | Sequence[str] = (),
+    metrics: Metric | Sequence[Metric] = (),
     device: str | torch.device = "auto",
     **columns: Any,
 ) -> EvaluationResult:
@@ -43,23 +45,27 @@ def evaluate(
     Args:
         model: a model or run directory, or a name on the hub.
         data: labelled data (see `Data`).
-        metrics: names of metrics, or one; empty: those of the task type.
+        metrics: names of metrics or functions, as of `finetune`, or one; empty: those of the task type.
         device: where the model runs: `auto` (a CUDA device if there is one), `cpu`, `cuda` or `cuda:1`, or a
             `torch.device`.
         columns: fields of `Columns`, such as `text="review"`; by default those of the training data.
     """
+    if isinstance(model, Predictor):
+        raise ConfigError("model: expected a directory or a name on the hub, found a Predictor; its scores are in fp32")
+    names = metric_names(metrics)
     pipeline = Pipeline.load(model_directory(model), device=usable_device(device, "fp32"))
     source = DataSource.of(data, "data")
     named = _columns(source, columns)
     with TemporaryDirectory() as temporary:
         file = source.to_file(Path(temporary))
         labelled = labelled_data(pipeline, file, named)
-    task = task_for(labelled, named, [metrics] if isinstance(metrics, str) else metrics)
+    task = task_for(labelled, named, names)
     examples = EvaluationSet.prepare(labelled, task, pipeline)
     examples.warn_truncated(pipeline.settings)
     predictions = pipeline.predict_encoded(examples.encoded)
     scored = examples.score_predictions(pipeline, predictions)
-    results = pipeline.decode(predictions, labelled.examples)
+    scoring = replace(pipeline, settings=pipeline.settings.with_metrics(scored.evaluation.metrics))
+    results = scoring.decode(predictions, labelled.examples)
     return EvaluationResult(scored.evaluation, Predictions(tuple(results), _rows(labelled)))
 
 

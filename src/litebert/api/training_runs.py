@@ -32,7 +32,7 @@ from litebert.errors import ConfigError, suggestion
 from litebert.files import content_digests, expand_home, path_of
 from litebert.model.io.hub import resolve_model_directory
 from litebert.settings import Settings, name_here
-from litebert.tasks.metrics.metrics import register_metric
+from litebert.tasks.metrics.metrics import metric_names
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.tokenization.vocabulary_training import TokenizerSettings
 from litebert.training.callbacks.callback import Callback
@@ -152,7 +152,7 @@ def finetune(
     """
     given = placed(settings, FinetuneRun, {"train": TrainSettings, "data": LabelledFiles})
     metrics = [metrics] if isinstance(metrics, str) or callable(metrics) else metrics
-    names = [_metric_name(metric) for metric in metrics]
+    names = metric_names(metrics)
     if len(set(names)) < len(names):
         raise ConfigError(f"metrics: two of {', '.join(names)} have one name; give each metric once")
     sources = {name: DataSource.of(data, name) for name, data in (("train", train), ("dev", dev)) if data is not None}
@@ -180,10 +180,6 @@ def finetune(
 
 def _or_progress(callbacks: Sequence[Callback] | None) -> Sequence[Callback]:
     return [progress_display()] if callbacks is None else callbacks
-
-
-def _metric_name(metric: Metric) -> str:
-    return metric if isinstance(metric, str) else register_metric(metric)
 
 
 def _finetuning_directory(

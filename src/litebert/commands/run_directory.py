@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from litebert.commands.result import Result
-from litebert.errors import ConfigError
+from litebert.errors import CheckpointError, ConfigError
 from litebert.files import RUN_SETTINGS, unfinished_writes, write_json, write_text
 from litebert.machine import environment
 from litebert.settings import Settings, changed_names, flatten, is_permitted, read_yaml, write_yaml
@@ -70,6 +70,8 @@ class RunDirectory:
     path: Path
     has_other_settings: bool = False
     """Whether the settings were permitted to differ from those of the run there; `continue_with` replaces these."""
+    changes: str = ""
+    """The settings, as YAML, if only those in `ALWAYS_CHANGEABLE` differ; `write_changes` replaces the old ones."""
     settings_file = Inside(RUN_SETTINGS)
     """The resolved settings, written before the first step."""
     initial_scores = Inside("initial_scores.json")
@@ -101,8 +103,8 @@ class RunDirectory:
             command: `pretrain`, `finetune`, …; must be that of an existing run.
             allowed: settings (or groups of them) that may differ from those of an existing run; by `continue_with` they
                 replace the old ones, and a finished run becomes unfinished. So may those in `settings.no_effect`: what
-                is written beside the weights is written again. Those in `ALWAYS_CHANGEABLE` replace the old ones at
-                once, and a finished run stays finished.
+                is written beside the weights is written again. Those in `ALWAYS_CHANGEABLE` replace the old ones by
+                `write_changes`, and a finished run stays finished.
 
         Raises:
             ConfigError: other settings differ, or `path` is not a run directory.
@@ -118,7 +120,7 @@ class RunDirectory:
             if "train.milestones" in changed and run.result_file.exists():
                 _warn_of_new_milestones(path, saved, wanted)
             if changed:
-                write_text(run.settings_file, write_yaml(wanted))
+                return cls(path, changes=write_yaml(wanted))
         run.validate_is_run_or_new()
         return run
 
@@ -142,8 +144,22 @@ class RunDirectory:
         write_text(self.settings_file, write_yaml({"command": command, **settings.to_dict()}))
         write_json(self.path / ENVIRONMENT, {**environment(), **(provenance or {})})
 
+    def write_changes(self) -> None:
+        """Replace the settings of the run there, if only those that may always differ do."""
+        if self.changes:
+            write_text(self.settings_file, self.changes)
+
+    def validate_can_continue(self) -> None:
+        """Raise CheckpointError if a finished run has no checkpoint from which it could continue."""
+        if self.result_file.exists() and not self.has_checkpoint:
+            raise CheckpointError(
+                f"{self.path}: the run is finished and its checkpoints are gone, so it cannot continue with other "
+                "settings; choose another --out"
+            )
+
     def continue_with(self, settings: Settings, *, command: str) -> None:
         """Replace the settings of the run there by others that `open` permitted; only while the directory is locked."""
+        self.write_changes()
         if self.has_other_settings:
             self.result_file.unlink(missing_ok=True)
             write_text(self.settings_file, write_yaml({"command": command, **settings.to_dict()}))

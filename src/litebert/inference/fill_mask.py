@@ -42,5 +42,5 @@ class FillMask:
         is_mask = inputs.input_ids == self.tokenizer.mask_id
         masked = is_mask.flatten().nonzero().flatten()
         logits = model(inputs.input_ids, inputs.attention_mask, inputs.token_type_ids, masked).mlm_logits
-        probabilities = logits.float().softmax(-1).cpu().split(is_mask.sum(1).tolist())
+        probabilities = logits[:, : self.tokenizer.vocab_size].float().softmax(-1).cpu().split(is_mask.sum(1).tolist())
         return [filled_masks(each.numpy(), self.tokenizer, top_k=top_k) for each in probabilities]

@@ -8,6 +8,7 @@ from weakref import WeakKeyDictionary
 
 import torch
 from torch import nn
+from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from litebert.errors import ConfigError
 from litebert.model import matmul_speed
@@ -18,7 +19,21 @@ from litebert.settings import InferencePrecision, validate_device_computes
 
 logger = logging.getLogger(__name__)
 
-Versions = tuple[tuple[int, int], ...]
+Versions = tuple[int | tuple[int, int], ...]
+
+
+class _StepCounter:
+    """Counts the steps of all optimizers: fused ones change weights without counting it in `_version`."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        register_optimizer_step_post_hook(self._add)
+
+    def _add(self, *unused: object) -> None:
+        self.count += 1
+
+
+_OPTIMIZER_STEPS: Final = _StepCounter()
 _PREPACKED: Final[WeakKeyDictionary[nn.Module, tuple[InferencePrecision, Versions, nn.Module]]] = WeakKeyDictionary()
 """The last prepacked copy of each model, so that a server does not prepack for every text."""
 
@@ -106,7 +121,8 @@ def _prepacked(
     """The prepacked copy: new for a model in training, otherwise one for as long as the weights stay."""
     if trained:  # torch's fused optimizers change weights without counting it in `_version`
         return prepacked(model, precision)
-    versions = tuple((each.data_ptr(), 0 if each.is_inference() else each._version) for each in parameters)
+    each_version = ((each.data_ptr(), 0 if each.is_inference() else each._version) for each in parameters)
+    versions = (_OPTIMIZER_STEPS.count, *each_version)
     known = _PREPACKED.get(model)
     if known is None or known[:2] != (precision, versions):
         known = _PREPACKED[model] = (precision, versions, prepacked(model, precision))

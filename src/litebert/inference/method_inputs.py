@@ -1,7 +1,9 @@
 """The inputs of the methods of a `Predictor`, validated and as examples of a task type. Importing it loads no torch."""
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import isnan
+from numbers import Integral, Real
 from typing import Any, Final
 
 from litebert.errors import ConfigError
@@ -73,7 +75,7 @@ def word_examples(sentences: Iterable[Iterable[str]]) -> list[TokenExample]:
     """An example for each sentence, which is a list of words."""
     if isinstance(sentences, str):
         raise ConfigError("sentences: expected lists of words, found a text; split it into words")
-    return [_word_example(number, words) for number, words in enumerate(sentences)]
+    return [_word_example(number, words) for number, words in enumerate(_listed(sentences, "sentences"))]
 
 
 def _word_example(number: int, given: Any) -> TokenExample:
@@ -113,9 +115,21 @@ EXAMPLES: Final[dict[str, Callable[[Iterable[Any]], Sequence[Any]]]] = {
 
 
 def validate_positive(name: str, value: int | None) -> None:
-    """Raise ConfigError for an argument below 1; None is none."""
-    if value is not None and value < 1:
+    """Raise ConfigError for an argument that is not a whole number of 1 or more; None is none."""
+    if value is None:
+        return
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise ConfigError(f"{name}: {value!r}, expected a whole number")
+    if value < 1:
         raise ConfigError(f"{name}: {value}, expected 1 or more")
+
+
+def validate_threshold(value: float | None) -> None:
+    """Raise ConfigError for a threshold that is not a number; None is none."""
+    if value is None:
+        return
+    if isinstance(value, bool) or not isinstance(value, Real) or isnan(value):
+        raise ConfigError(f"threshold: {value!r}, expected a number")
 
 
 def validate_texts(texts: Iterable[Any], *, name: str = "texts") -> list[Any]:
@@ -124,7 +138,16 @@ def validate_texts(texts: Iterable[Any], *, name: str = "texts") -> list[Any]:
         # os.path takes any text: one with a newline, or as long as a book.
         advice = "read the texts of that file into a list" if os.path.isfile(texts) else "put it into a list"  # noqa: PTH113
         raise ConfigError(f"{name}: expected a list of texts, found one text; {advice}")
-    return list(texts)
+    return _listed(texts, name)
+
+
+def _listed(values: Any, name: str) -> list[Any]:
+    """An iterable as a list, the rows of an array too; ConfigError for a table, whose iterator gives its columns."""
+    if isinstance(values, Mapping) or hasattr(values, "columns") or hasattr(values, "column_names"):
+        raise ConfigError(f"{name}: expected a list, found a {type(values).__name__}; give one column of it")
+    if not isinstance(values, Iterable):
+        raise ConfigError(f"{name}: expected a list, found a {type(values).__name__}")
+    return [each.tolist() if hasattr(each, "tolist") else each for each in values]
 
 
 def validate_single_texts(texts: Iterable[Any], *, name: str = "texts") -> list[str]:

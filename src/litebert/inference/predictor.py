@@ -24,6 +24,7 @@ from litebert.inference.method_inputs import (
     validate_positive,
     validate_single_texts,
     validate_texts,
+    validate_threshold,
 )
 from litebert.inference.pipeline import Pipeline
 from litebert.inference.prediction_methods import PredictionMethods, validate_order_head
@@ -90,6 +91,7 @@ class Predictor(PredictionMethods):
         """
         usable = usable_device(device, precision)
         validate_positive("threads", threads)
+        validate_threshold(threshold)
         directory = self._directory = model_directory(model, hub=hub)
         if threads is not None:
             torch.set_num_threads(threads)

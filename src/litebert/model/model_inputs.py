@@ -53,15 +53,17 @@ def validate_masked_labels(labels: Tensor, positions: Tensor | None, *, others: 
         raise ConfigError("masked_labels: given with labels or sentence_order_label, which need logits; remove one")
 
 
-def label_loss(logits: Float[Tensor, "*B C"], labels: Tensor | None) -> Float[Tensor, ""] | None:
+def label_loss(
+    logits: Float[Tensor, "*B C"], labels: Tensor | None, *, one_is_a_number: bool = False
+) -> Float[Tensor, ""] | None:
     """The mean loss of `labels`; None without labels.
 
-    Squared error for one column of logits, binary cross-entropy for floats (one for each class), and cross-entropy for
-    whole numbers, which are indices of classes; -100 is ignored.
+    Binary cross-entropy for floats (one for each class), and cross-entropy for whole numbers, which are indices of
+    classes; -100 is ignored. With `one_is_a_number` squared error for one column of logits.
     """
     if labels is None:
         return None
-    if logits.shape[-1] == 1:
+    if one_is_a_number and logits.shape[-1] == 1:
         return F.mse_loss(logits.flatten(), labels.flatten().to(logits.dtype))
     if labels.is_floating_point():
         return F.binary_cross_entropy_with_logits(logits, labels)

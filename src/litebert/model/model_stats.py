@@ -3,6 +3,7 @@
 The tests compare every formula with a real model.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Final
 
@@ -151,8 +152,9 @@ def memory(
     if activation_checkpoint_interval is None:
         kept = blocks * _block_bytes(config, precision)
     else:
-        chunk_inputs = blocks / activation_checkpoint_interval * 4 * config.hidden_size
-        kept = chunk_inputs + activation_checkpoint_interval * _block_bytes(config, precision)
+        interval = min(activation_checkpoint_interval, blocks)
+        chunk_inputs = math.ceil(blocks / interval) * 4 * config.hidden_size
+        kept = chunk_inputs + interval * _block_bytes(config, precision)
     kept -= _skipped_share(length, predicted) * _output_bytes(config, precision)
     ends = _end_bytes(config, precision, predicted)
     updated = blocks * _updated_weight_bytes(config, precision) if config.recursion_lora_rank else 0

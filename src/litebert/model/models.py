@@ -133,6 +133,8 @@ class ForSequenceClassification(HubModel):
     """Classes of a sequence, or a number if `num_labels` is 1. Source: `create_model` in run_classifier.py."""
 
     has_pooler = True
+    predicts_numbers = True
+    """Whether one class stands for a number."""
 
     def __init__(self, config: ModelConfig, *, num_labels: int, seed: int = 0) -> None:
         super().__init__()
@@ -157,7 +159,8 @@ class ForSequenceClassification(HubModel):
         rows = ModelInputs(*(tensor.flatten(0, -2) for tensor in inputs))
         states, hidden_states, attentions = self._states(rows, output_hidden_states, output_attentions)
         logits = self._logits(states, input_ids.shape)
-        return ClassifierOutput(logits, label_loss(logits, labels), hidden_states, attentions)
+        loss = label_loss(logits, labels, one_is_a_number=self.predicts_numbers)
+        return ClassifierOutput(logits, loss, hidden_states, attentions)
 
     def _states(self, inputs: ModelInputs, hidden_states: bool, attentions: bool) -> tuple[Tensor, Tensors, Tensors]:
         """What is classified, hidden states and attentions.
@@ -181,6 +184,8 @@ class ForMultipleChoice(ForSequenceClassification):
     Inputs are B C S, logits B C; hidden states and attentions have B·C rows.
     """
 
+    predicts_numbers = False
+
     def __init__(self, config: ModelConfig, *, seed: int = 0) -> None:
         super().__init__(config, num_labels=1, seed=seed)
 
@@ -192,6 +197,7 @@ class ForTokenClassification(ForSequenceClassification):
     """Classes of every token: logits B S C."""
 
     has_pooler = False
+    predicts_numbers = False
 
     def _states(self, inputs: ModelInputs, hidden_states: bool, attentions: bool) -> tuple[Tensor, Tensors, Tensors]:
         output, probabilities = _encoded(self.encoder, inputs, hidden_states, attentions)

@@ -10,7 +10,12 @@ import numpy as np
 
 from litebert.errors import CheckpointError, ConfigError, DataError
 from litebert.files import MANIFEST, path_of, verify_manifest
-from litebert.inference.method_inputs import validate_pairs, validate_positive, validate_single_texts
+from litebert.inference.method_inputs import (
+    validate_pairs,
+    validate_positive,
+    validate_single_texts,
+    validate_threshold,
+)
 from litebert.inference.prediction_methods import PredictionMethods, unit_length, validate_order_head
 from litebert.runtime.export_metadata import GRAPH_FILES, ExportMetadata
 from litebert.runtime.onnx_model import OnnxModel
@@ -64,6 +69,8 @@ class Predictor(PredictionMethods):
             ConfigError: `layers` or `threshold` does not apply to the model.
         """
         validate_positive("threads", threads)
+        validate_positive("layers", layers)
+        validate_threshold(threshold)
         directory = path_of(directory)
         path = _graph_file(directory, precision)
         model = OnnxModel.load(path, threads=threads, layers=layers)
@@ -161,7 +168,7 @@ class Predictor(PredictionMethods):
         feature = masked_feature(text, self.tokenizer, max_length=self.metadata.max_length)
         (logits,) = self.model.run(pad([feature], pad_id=self.tokenizer.pad_id)._asdict(), ("logits",))
         masks = feature.input_ids == self.tokenizer.mask_id
-        return filled_masks(softmax(logits[0, masks]), self.tokenizer, top_k=top_k)
+        return filled_masks(softmax(logits[0, masks, : self.tokenizer.vocab_size]), self.tokenizer, top_k=top_k)
 
     def _encoded_segments(self, pairs: Sequence[tuple[str, str]]) -> Encoded:
         features = []

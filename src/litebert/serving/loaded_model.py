@@ -67,7 +67,7 @@ class LoadedModel:
         """The routes that the model has."""
         served = SERVED_TASKS.get(self.task)
         own = [served.route] if served else []
-        if self.scorer and len(self.labels) in self.scorer.rerank_labels:
+        if self.scorer and len(self.labels) in self.scorer.rerank_labels and not self.reads_single_texts:
             own.append("/rerank")
         embeddings = ("/embed", "/similarity", "/v1/embeddings") if self.embedding_size else ()
         return (*own, *embeddings, "/tokenize")

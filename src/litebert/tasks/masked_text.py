@@ -32,7 +32,10 @@ def masked_feature(text: str, tokenizer: Tokenizer, *, max_length: int) -> Featu
 
 
 def filled_masks(probabilities: np.ndarray, tokenizer: Tokenizer, *, top_k: int) -> FilledMasks:
-    """The `top_k` most probable pieces of each row of `probabilities` [P, V], one row for each mask."""
+    """The `top_k` most probable pieces of each row of `probabilities` [P, V], one row for each mask.
+
+    V is that of the tokenizer: a model may have more tokens, such as padding of its vocabulary, which have no piece.
+    """
     best = np.argsort(-probabilities, axis=-1, kind="stable")[:, :top_k]
     return FilledMasks(
         tuple(

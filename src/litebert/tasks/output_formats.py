@@ -3,8 +3,9 @@
 import csv
 import io
 import json
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -58,7 +59,10 @@ class TableFormat:
         """The text of the next records, after a header in the first call."""
         if self._output.suffix == ".jsonl":
             # Values that JSON does not have, such as the dates of a data set of the hub, become texts.
-            return "".join(json.dumps(record, ensure_ascii=False, default=str) + "\n" for record in records)
+            return "".join(
+                json.dumps(_finite(record), ensure_ascii=False, default=str, allow_nan=False) + "\n"
+                for record in records
+            )
         if self.state["columns"] is None and records:
             self.state["columns"] = _scalar_columns(records[0])
             return self._joined([self.state["columns"]]) + self.lines(records)
@@ -75,6 +79,15 @@ class TableFormat:
                 )
         self.state["lines"] += len(rows)
         return "".join("\t".join(fields) + "\n" for fields in rows)
+
+
+def _finite(value: Any) -> Any:
+    """The value with null for numbers that JSON does not have, such as NaN in a column of Parquet."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, Mapping):
+        return {name: _finite(each) for name, each in value.items()}
+    return [_finite(each) for each in value] if isinstance(value, list | tuple) else value
 
 
 class RowFormat(OutputFormat):

@@ -17,6 +17,7 @@ from typing import Any
 from torch import nn
 
 from litebert.errors import ConfigError, StoppedBySignalError
+from litebert.precision import validate_chosen
 from litebert.randomness import torch_seed_for
 from litebert.training.callbacks.callback import Callback, RunState, StepRecord, has_state
 from litebert.training.callbacks.metric_logger import MetricLogger, require_trackers
@@ -126,6 +127,7 @@ class Trainer:
         callbacks: Sequence[Callback] = (),
         lr_multipliers: Mapping[str, float] | None = None,
     ) -> None:
+        validate_chosen(settings.precision)
         self.world = DistributedContext.current(settings.device)
         self.world.on_rank_zero(lambda: require_trackers(settings.trackers))
         self.model = distribute_model(model, self.world, fsdp=settings.fsdp)
@@ -214,14 +216,16 @@ class Trainer:
                 self._checkpoints.roll_back(request)
                 self._call(lambda callback: callback.on_rollback(self._run))
                 continue
-            self._run.evaluation_due = self._evaluate is not None and self._schedule.evaluates(before, self.progress)
+            due = self._run.stop_requested or self._schedule.evaluates(before, self.progress)
+            self._run.evaluation_due = self._evaluate is not None and due
             self._evaluate_and_save(since=before)
 
     def _evaluate_and_save(self, *, since: TrainingProgress | None) -> None:
         """Evaluate if due, save if due or if the run ends here; a signal ends the run, and an evaluation first.
 
         A checkpoint is due if its interval or the run has ended since then, also during the evaluation; without
-        `since`, always.
+        `since`, always. While steps are skipped none is due before the end: it would take the place of one that a
+        rollback needs.
         """
         if self._evaluate and self._run.evaluation_due and not self._signal:
             with interruptible(self.model, self._signals, self.world):
@@ -230,7 +234,8 @@ class Trainer:
             self._synchronize()
             if not self._run.evaluation_due:
                 self._call(lambda callback: callback.on_evaluate(self._run, self._evaluation))
-        due = since is None or self._schedule.saves(since, self.progress)
+        saves = self._ended or not self.progress.consecutive_skipped_steps
+        due = since is None or (saves and self._schedule.saves(since, self.progress))
         if self._signal or self._run.stop_requested or due:
             self._checkpoints.save()
         if self._signal and (self._run.evaluation_due or not self._ended):

@@ -334,12 +334,12 @@ def test_interrupted_ensemble_measures_again_for_other_rows_or_members(tiny_toke
 def test_ensemble_members_may_be_runs_and_checkpoints(tiny_tokenizer, tmp_path):
     pretrained = save_pretrained(tiny_tokenizer, tmp_path / "pretrained")
     values = opinions_run(pretrained, tmp_path / "rows.csv", duration="8 steps", checkpoint_every="4 steps")
-    result = finetune(FinetuneRun.parse(values, where="test"), tmp_path / "run")
+    finetune(FinetuneRun.parse(values, where="test"), tmp_path / "run")
     steps = sorted((tmp_path / "run" / "checkpoints").glob("step-*"))
     assert len(steps) == 2
-    found = run_ensemble([tmp_path / "run", result.model, *steps], tmp_path / "rows.csv").score
+    found = run_ensemble([tmp_path / "run", *steps], tmp_path / "rows.csv").score
     scores = {member.path: member.metrics for member in found.members}
-    assert scores[tmp_path / "run"] == scores[result.model] == scores[steps[-1]]
+    assert scores[tmp_path / "run"] == scores[steps[-1]]
 
 
 def test_ensemble_scores_and_predicts_a_glue_task(classifiers, tmp_path):
@@ -432,3 +432,21 @@ def test_ensemble_refuses_metrics_of_the_second_label_for_labels_in_other_orders
     turned = save_member("opinions.csv", tiny_tokenizer, tmp_path / "turned", 0, labels=("good", "bad"))
     with pytest.raises(ConfigError, match=f"{metric} is that of the second label"):
         run_ensemble([one, turned], opinions, metrics=("accuracy", metric))
+
+
+def test_ensemble_refuses_before_predicting_what_it_cannot_write_or_would_ignore(
+    classifiers, opinions, tmp_path, monkeypatch
+):
+    members = classifiers(2)
+    taken = _jsonl(
+        tmp_path / "taken.jsonl", [{"text": text, "label": name, "prediction": ""} for text, name in _opinions()]
+    )
+    monkeypatch.setattr("litebert.commands.ensemble.ensemble.predict_members", None)
+    with pytest.raises(DataError, match="column 'prediction' is where the prediction is written; rename it"):
+        run_ensemble(members, taken, out=tmp_path / "out.jsonl")
+    with pytest.raises(ConfigError, match=r"metrics: .* has no labels, so there is nothing to score"):
+        run_ensemble(members, _without_labels(opinions), out=tmp_path / "a.csv", metrics=("accuracy",))
+    link = tmp_path / "link"
+    link.symlink_to(members[0])
+    with pytest.raises(ConfigError, match=r"the same model as .*; give each member once"):
+        run_ensemble([members[0], link], opinions)

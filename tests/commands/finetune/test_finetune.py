@@ -3,6 +3,7 @@
 import json
 import logging
 import math
+import shutil
 from dataclasses import replace
 
 import pytest
@@ -483,3 +484,27 @@ def test_finetune_with_activation_checkpointing_gives_the_same_weights(settings,
     expected = load_model(kept.model).state_dict()
     for name, tensor in load_model(again.model).state_dict().items():
         torch.testing.assert_close(tensor, expected[name], msg=name)
+
+
+def test_finished_run_without_checkpoints_does_not_begin_again(settings, tmp_path):
+    settings["train"]["duration"] = "1 steps"
+    finetune(parsed(settings), tmp_path / "run")
+    shutil.rmtree(tmp_path / "run" / "checkpoints")
+    with pytest.raises(CheckpointError, match="its checkpoints are gone, so it cannot continue with other settings"):
+        finetune(parsed(settings, card={"license": "mit"}), tmp_path / "run")
+
+
+def test_refused_command_leaves_the_settings_of_a_finished_run(settings, tmp_path):
+    settings["train"]["duration"] = "1 steps"
+    finetune(parsed(settings), tmp_path / "run")
+    written = tmp_path / "run" / "settings.yaml"
+    before, file = written.read_text(), tmp_path / "train.tsv"
+    settings["train"]["keep_checkpoints"] = 7
+    rows = file.read_text()
+    file.write_text(rows + rows.splitlines()[-1] + "\n")
+    with pytest.raises(CheckpointError, match="rows are not those"):
+        finetune(parsed(settings), tmp_path / "run")
+    assert written.read_text() == before
+    file.write_text(rows)
+    finetune(parsed(settings), tmp_path / "run")
+    assert "keep_checkpoints: 7" in written.read_text()

@@ -79,3 +79,15 @@ def test_models_of_two_sizes_with_the_settings_of_one_are_a_warning(monkeypatch,
     axes = [f"{name}={value}" for name, value in zip(names, values, strict=True)]
     load_sweep_config("default", given=given, grid=["model=small,large", *axes])
     assert len(caplog.messages) == 1
+
+
+@pytest.mark.parametrize(
+    ("override", "given", "by"),
+    [
+        ("seed=5", {"grid": ["batch_size=16,32"], "seeds": 3}, "--seeds"),
+        ("train.learning_rate=0.5", {"grid": ["train.learning_rate=0.001,0.002"]}, "--grid"),
+    ],
+)
+def test_setting_that_the_grid_decides_is_refused(override, given, by):
+    with pytest.raises(ConfigError, match=f"{override.partition('=')[0]} is decided by {by}; remove it"):
+        load_sweep_config("default", [override], given=GIVEN, **given)

@@ -1,6 +1,7 @@
 """Results of trials and of configurations."""
 
 from dataclasses import replace
+from math import nan
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -46,3 +47,16 @@ def test_sweep_paths_of_trials_are_distinct(tmp_path):
     paths = SweepPaths(tmp_path)
     names = [path(name) for path in (paths.run, paths.failure, paths.log) for name in ("a", "b")]
     assert len(set(names)) == 6
+
+
+def test_collapsed_trial_is_replaced_through_one_that_failed():
+    failed = done("b1001", None, rate=2, seed=1001, state="failed", replaces="b1")
+    replacement = done("b2001", 0.9, rate=2, seed=2001, replaces="b1001")
+    assert configurations_of([*RESULTS, failed, replacement])[0].trials == ("b0", "b2001")
+
+
+def test_scores_that_are_no_numbers_are_the_lowest():
+    results = [
+        done(name, score, rate=rate) for rate, (name, score) in enumerate({"a": 0.5, "b": nan, "c": 0.9}.items())
+    ]
+    assert [row.trials for row in configurations_of(results)] == [("c",), ("a",), ("b",)]

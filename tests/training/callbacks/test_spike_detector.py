@@ -226,3 +226,9 @@ def test_spike_changes_no_weight(tmp_path):
     train(tmp_path, batches=ToyBatches(loud=((9, 0),)), **saved)
     nine, ten = (tmp_path / "checkpoints" / f"step-{step:08d}" / "litebert.safetensors" for step in (9, 10))
     assert nine.read_bytes() == ten.read_bytes()
+
+
+@pytest.mark.parametrize("keep", [1, 2])
+def test_checkpoints_of_skipped_steps_do_not_replace_the_one_of_a_rollback(tmp_path, keep):
+    _, result = spiky(tmp_path, policy="rollback", keep_checkpoints=keep, checkpoint_every="1 steps")
+    assert (result.steps, result.skipped_steps) == (16, 3)

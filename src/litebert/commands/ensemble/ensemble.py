@@ -128,6 +128,8 @@ def ensemble(run: EnsembleRun) -> EnsembleResult:
     if _has_labels(members[0], source):
         examples = examples_of_file(members[0], source, metrics=run.metrics)
         validate_label_order(members, examples.task)
+        if run.out is not None:
+            source.validate_rows(run.out, members[0].task_type.result)
         return _in_memory(run, members, examples)
     return _streamed(run, members, source)
 
@@ -239,6 +241,8 @@ def _validate_unlabelled(run: EnsembleRun, path: Path) -> None:
         raise ConfigError(f"{path}: has no labels, so there is nothing to score; give --out for the predictions")
     if run.select != "all":
         raise ConfigError(f"select: {path} has no labels; select members on a development file")
+    if run.metrics:
+        raise ConfigError(f"metrics: {path} has no labels, so there is nothing to score; leave them out")
 
 
 def _has_labels(member: Member, source: InputFile) -> bool:

@@ -104,6 +104,10 @@ class Predicted:
 def members_at(sources: Sequence[str]) -> list[Member]:
     """The members in the order of their paths; ConfigError unless they have the same task type and labels."""
     members = [Member.at(source) for source in sorted(sources, key=Path)]
+    met: dict[Path, Member] = {}
+    for member in members:
+        if (other := met.setdefault(member.directory.resolve(), member)) is not member:
+            raise ConfigError(f"{member.path}: the same model as {other.path}; give each member once")
     first = members[0]
     for member in members[1:]:
         # The output of a regression is named by the column of its scores, which tells no tasks apart.

@@ -70,8 +70,10 @@ def finetune(run: FinetuneRun, out: Path, *, callbacks: Sequence[Callback] = ())
         if done := directory.result(FinetuneResult):
             world.on_rank_zero(lambda: validate_same_rows(run, done, out))
             world.on_rank_zero(lambda: validate_same_weights(run, done, out))
+            world.on_rank_zero(directory.write_changes)
             logger.info("%s: this run is finished; its result is returned", out)
             return done
+        world.on_rank_zero(directory.validate_can_continue)
         return _train(run, directory, world, callbacks)
 
 
@@ -222,7 +224,11 @@ def _environment(directory: RunDirectory) -> Record:
 
 def _evaluation(directory: RunDirectory) -> Record:
     """The evaluation of the best model."""
-    return read_json_object(directory.model / EVALUATION, if_missing="start in a new directory")
+    advice = (
+        "it was removed, or the run was shortened to before its first evaluation: raise train.duration, or start in a "
+        "new directory"
+    )
+    return read_json_object(directory.model / EVALUATION, if_missing=advice)
 
 
 def _best_model(

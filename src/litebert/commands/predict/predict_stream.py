@@ -309,6 +309,13 @@ class InputFile:
         self.write_directory(output, examples, predicted.results)
         return Written(len(predicted.results), dict(+predicted.counts))
 
+    def validate_rows(self, output: Path, result: type[Result]) -> None:
+        """Raise OutputError where the rows cannot be written to `output`, before anything is predicted."""
+        if self.write_directory is None:
+            output_format = self.output_format(output)
+            for window in self.windows():
+                output_format.validate(window.rows, result.columns)
+
     def _validate_rows(
         self,
         output_format: OutputFormat,

@@ -47,13 +47,10 @@ def pretrain(run: PretrainRun, out: Path, *, callbacks: Sequence[Callback] = ())
                     f"{run.corpus}: its documents are not those that the finished run in {out} was trained on; restore "
                     "the corpus, or choose another --out"
                 )
+            world.on_rank_zero(directory.write_changes)
             logger.info("%s: the run is finished; returning its result", out)
             return result
-        if world.on_rank_zero(lambda: directory.result_file.exists() and not directory.has_checkpoint):
-            raise CheckpointError(
-                f"{out}: the run is finished and its checkpoints are gone, so it cannot continue with other settings; "
-                "choose another --out"
-            )
+        world.on_rank_zero(directory.validate_can_continue)
         world.on_rank_zero(lambda: warn_slow_bf16(run.train.precision, world.device))
         return _train(replace(start, run=run), directory, world, callbacks)
 

@@ -15,6 +15,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from litebert.commands.compute import with_one_precision
 from litebert.commands.finetune.finetune_settings import FinetuneRun, LabelledFiles
 from litebert.commands.finetune.setup import start_config
@@ -100,7 +102,10 @@ def _result(trials: Sequence[Trial], results: Sequence[TrialResult], paths: Swee
         return SweepResult(**values, examples=None, tied=0, best_trial=None, recipe=None, command=None)
     medians = [each.statistics[metric].median for each in configurations if each.statistics]
     by_name = {each.name: each for each in results}
-    best = max((by_name[name] for name in configurations[0].trials), key=lambda each: (each.metrics or {})[metric])
+    best = max(
+        (by_name[name] for name in configurations[0].trials),
+        key=lambda each: np.nan_to_num((each.metrics or {})[metric], nan=-np.inf),
+    )
     best_run = next(trial.run for trial in trials if trial.name == best.name)
     recipe = paths.path / "best.yaml"
     write_text(recipe, _recipe(best_run, best, paths.path))

@@ -21,7 +21,15 @@ from pydantic import Field, field_validator
 
 from litebert.commands.finetune.finetune_settings import DevSplit, FinetuneRun, LabelledFiles, load_finetune_config
 from litebert.errors import ConfigError
-from litebert.settings import MAX_SEEDS, Settings, changed_names, flatten, is_permitted, with_overrides
+from litebert.settings import (
+    MAX_SEEDS,
+    Settings,
+    changed_names,
+    flatten,
+    is_permitted,
+    validate_undecided,
+    with_overrides,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -89,6 +97,8 @@ def load_sweep_config(
         if SEED in axes or not 1 <= seeds <= MAX_SEEDS:
             raise ConfigError(f"seeds: give a number from 1 to {MAX_SEEDS}, or the seeds as --grid seed=0..4")
         axes[SEED] = list(range(seeds))
+    decided = {path: "--seeds" if seeds is not None and path == SEED else "--grid" for path in axes}
+    validate_undecided("sweep", [word.partition("=")[0] for word in overrides], decided=decided)
     if not axes:
         raise ConfigError("grid: nothing to compare; give --seeds 5, or settings with their values (--grid)")
     # Wrong values of the grid are refused before a model or a file is opened.

@@ -5,6 +5,7 @@ fine-tuning says little: of 100 seeds of one recipe on MRPC some end at the majo
 """
 
 import json
+import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -133,15 +134,31 @@ def result_of(trial: Trial, paths: SweepPaths) -> TrialResult:
 
 def configurations_of(results: Sequence[TrialResult]) -> tuple[Configuration, ...]:
     """The trials by configuration, the best median first."""
-    replaced = {each.replaces for each in results if each.metrics is not None}
+    replaced = _replaced(results)
     groups: dict[str, list[TrialResult]] = {}
     for each in results:
         groups.setdefault(json.dumps(without_seed(each.settings)), []).append(each)
     configurations = [_configuration(group, replaced) for group in groups.values()]
     metric = next((each.metric_for_best_model for each in results if each.metric_for_best_model), "")
-    return tuple(
-        sorted(configurations, key=lambda each: -each.statistics[metric].median if each.statistics else float("inf"))
-    )
+    return tuple(sorted(configurations, key=lambda each: -_median(each, metric)))
+
+
+def _median(configuration: Configuration, metric: str) -> float:
+    """Of the scores; the lowest number without any, and if one is not a number."""
+    median = configuration.statistics[metric].median if configuration.statistics else math.nan
+    return -math.inf if math.isnan(median) else median
+
+
+def _replaced(results: Sequence[TrialResult]) -> set[str]:
+    """The trials that others with scores replace, also by replacements in between that have none."""
+    replaces = {each.name: each.replaces for each in results}
+    found: set[str] = set()
+    for each in results:
+        name = each.replaces if each.metrics is not None else None
+        while name is not None:
+            found.add(name)
+            name = replaces.get(name)
+    return found
 
 
 def without_seed(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -149,7 +166,7 @@ def without_seed(settings: Mapping[str, Any]) -> dict[str, Any]:
     return {path: value for path, value in settings.items() if path != SEED}
 
 
-def _configuration(group: Sequence[TrialResult], replaced: Collection[str | None]) -> Configuration:
+def _configuration(group: Sequence[TrialResult], replaced: Collection[str]) -> Configuration:
     counted = [each for each in group if each.metrics is not None and each.name not in replaced]
     scores = [each.metrics or {} for each in counted]
     names = scores[0] if scores else ()

@@ -24,6 +24,8 @@ class Hit:
 def exact_search(queries: np.ndarray, vectors: np.ndarray, *, top_k: int) -> list[list[Hit]]:
     """For each query the `top_k` vectors with the largest dot products, best first; of equal ones the first rows.
 
+    Products are rounded: those of equal vectors may differ in the last digit.
+
     Args:
         queries: float32 [Q, D].
         vectors: float32 [N, D], which may be mapped into memory.

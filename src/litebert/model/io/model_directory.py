@@ -247,8 +247,12 @@ def updated_spec(
     """The spec of another model with the same encoder, or with other settings."""
     validate_as_model(as_model)
     config = spec.config.replace(**changes)
-    if spec.adapters and sharing_schedule(config) != sharing_schedule(spec.config):
-        raise ConfigError("config: depth and sharing of a model with per-layer adapters cannot change; leave them out")
+    fixed = [(sharing_schedule(each), each.intermediate_size) for each in (config, spec.config)]
+    if spec.adapters and fixed[0] != fixed[1]:
+        raise ConfigError(
+            "config: depth, sharing and width of the feed-forward layers of a model with per-layer adapters cannot "
+            "change; leave them out"
+        )
     if as_model in (None, spec.model) and len(labels) in (0, len(spec.labels)):  # other names of the same classes
         return spec.replace(config=config.to_dict(), labels=tuple(labels) or spec.labels)
     values = {"model": as_model or spec.model, "config": config.to_dict(), "labels": tuple(labels)}

@@ -108,12 +108,21 @@ def _losses_and_gradients(
     """
     gradient = states.new_empty(len(states), len(weight) if trained else 0)
     library = native_library(states, weight) if bias.dtype == torch.float32 else None
+    if labels.device.type == "cpu":  # where it does not wait for the device
+        _validate_labels(labels, len(weight))
     with torch.autocast(states.device.type, enabled=False):
         if library:
             losses, correct, bias_gradient = _native_losses(library, states, weight, bias, labels, gradient)
         else:
             losses, correct, bias_gradient = _losses(states, weight, bias, labels, gradient)
     return losses, correct, gradient, bias_gradient
+
+
+def _validate_labels(labels: Int[Tensor, " P"], classes: int) -> None:
+    """Raise IndexError for a label that is neither a token nor NO_LABEL."""
+    wrong = labels[((labels < 0) | (labels >= classes)) & (labels != NO_LABEL)]
+    if len(wrong):
+        raise IndexError(f"label {int(wrong[0])}: expected 0 to {classes - 1}, or {NO_LABEL} for none")
 
 
 def _losses(
@@ -160,8 +169,6 @@ def _native_losses(
 ) -> tuple[Float[Tensor, " P"], Bool[Tensor, " P"], Float[Tensor, " V"]]:
     """As `_losses`, but each row of logits is read once."""
     classes, bias = len(weight), bias.contiguous()
-    if len(labels) and (largest := int(labels.max())) >= classes:
-        raise IndexError(f"label {largest}: the vocabulary has {classes} tokens")
     targets = labels.long().clamp(min=0).masked_fill(labels == NO_LABEL, NO_LABEL)
     losses, correct = bias.new_empty(len(states)), torch.empty(len(states), dtype=torch.bool)
     bias_gradients = bias.new_zeros(torch.get_num_threads(), classes)

@@ -33,9 +33,9 @@ async def predict(
     """
     model = state.models.find(body.model, "/predict")
     is_batch = isinstance(body.inputs, list) and isinstance(body.inputs[0], list)
-    if isinstance(body.inputs, list) and len(body.inputs) == 2 and not is_batch and model.loaded.reads_single_texts:
-        raise RequestError(SINGLE_TEXTS)
     texts = [_text_or_pair(each) for each in (body.inputs if is_batch else [body.inputs])]
+    if model.loaded.reads_single_texts and not all(isinstance(each, str) for each in texts):
+        raise RequestError(SINGLE_TEXTS)
     inputs = [OperationInput(each, [(each,) if isinstance(each, str) else each]) for each in texts]
     scorer = _scorer(model)
     results = await model.answer(Operation(scorer.method), inputs, truncate=body.truncate, headers=response.headers)

@@ -193,6 +193,12 @@ def register_metric(measure: Callable[[Any, Any], float]) -> str:
     return name
 
 
+def metric_names(metrics: str | Callable[[Any, Any], float] | Iterable[str | Callable[[Any, Any], float]]) -> list[str]:
+    """The names of some metrics, or of one; functions are registered by `register_metric`."""
+    several = [metrics] if isinstance(metrics, str) or callable(metrics) else metrics
+    return [each if isinstance(each, str) else register_metric(each) for each in several]
+
+
 def metrics_of_parts(names: Iterable[str]) -> list[str]:
     """The metrics that any part of the examples has; one from `register_metric` may need several examples or labels."""
     return [name for name in names if name not in _OWN_METRICS]

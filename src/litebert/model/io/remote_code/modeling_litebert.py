@@ -294,7 +294,8 @@ class LitebertForSequenceClassification(LitebertClassifier):
     output_class = SequenceClassifierOutput
 
     def _loss(self, logits: Tensor, labels: Tensor) -> Tensor:
-        if self.config.problem_type == "regression" or self.config.num_labels == 1:
+        one_number = self.config.problem_type is None and self.config.num_labels == 1
+        if self.config.problem_type == "regression" or one_number:
             return F.mse_loss(logits.flatten(), labels.flatten().to(logits.dtype))
         if self.config.problem_type == "multi_label_classification" or labels.is_floating_point():
             return F.binary_cross_entropy_with_logits(logits, labels.to(logits.dtype))
