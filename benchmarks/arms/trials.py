@@ -20,6 +20,7 @@ from litebert.commands.pretrain.validation import ValidationSet
 from litebert.corpus.sampling import masking
 from litebert.corpus.sampling.pairing import NO_LABEL, Example, ExampleSource
 from litebert.corpus.sampling.pretrain_batches import PretrainBatches
+from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.loss_sums import LossSums
 from litebert.model.encoder import Encoder
 from litebert.model.kernels.cross_entropy import VocabularyLoss
@@ -39,6 +40,7 @@ QUOTED_EXAMPLES: Final = 0.5
 SHORTEST_QUOTATION: Final = 8
 LONGEST_QUOTATION: Final = 48
 KEPT_WORDS: Final = 0.7
+FIRST_SHARE, LAST_SHARE, FALLING_STEPS = 0.95, 0.05, 2000
 
 
 @contextmanager
@@ -306,6 +308,23 @@ def quotations() -> Iterator[list[Callback]]:
         yield []
 
 
+@contextmanager
+def falling_causal_share() -> Iterator[list[Callback]]:
+    """Fewer causal steps the later, linearly. Source: Gisserot-Boukhlef et al. 2025, arXiv 2507.00994."""
+
+    def before(step: int) -> float:
+        """Causal steps before this one."""
+        moving = min(step, FALLING_STEPS)
+        fallen = (FIRST_SHARE - LAST_SHARE) * moving * (moving - 1) / (2 * FALLING_STEPS)
+        return LAST_SHARE * (step - moving) + FIRST_SHARE * moving - fallen
+
+    def is_causal(self: SamplingSettings, step: int) -> bool:
+        return int(before(step + 1)) > int(before(step))
+
+    with patch.object(SamplingSettings, "is_causal", is_causal):
+        yield []
+
+
 TRIALS: Final[dict[str, Callable[[], AbstractContextManager[list[Callback]]]]] = {
     "stochastic_depth": stochastic_depth,
     "random_recursion_count": random_recursion_count,
@@ -315,6 +334,7 @@ TRIALS: Final[dict[str, Callable[[], AbstractContextManager[list[Callback]]]]] =
     "ema": ema,
     "adaptive_masking": adaptive_masking,
     "quotations": quotations,
+    "falling_causal_share": falling_causal_share,
     **BLOCK_TRIALS,
 }
 FIRST_PHASES: Final = {

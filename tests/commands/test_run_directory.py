@@ -170,7 +170,10 @@ def test_always_changeable_settings_leave_a_finished_run_finished(tmp_path):
     opened(tmp_path).finish(Finished(3))
     changed = opened(tmp_path, microbatch_size=4)
     assert changed.result(Finished) == Finished(3)
+    assert read_yaml(changed.settings_file)["microbatch_size"] != 4
+    changed.write_changes()
     assert read_yaml(changed.settings_file)["microbatch_size"] == 4
+    assert changed.result(Finished) == Finished(3)
 
 
 class About(Plan):

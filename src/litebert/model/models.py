@@ -133,8 +133,7 @@ class ForSequenceClassification(HubModel):
     """Classes of a sequence, or a number if `num_labels` is 1. Source: `create_model` in run_classifier.py."""
 
     has_pooler = True
-    predicts_numbers = True
-    """Whether one class stands for a number."""
+    predicts_numbers = True  # if there is one class
 
     def __init__(self, config: ModelConfig, *, num_labels: int, seed: int = 0) -> None:
         super().__init__()

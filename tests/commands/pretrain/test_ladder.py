@@ -95,6 +95,7 @@ TRIALS = [
     "ema",
     "adaptive_masking",
     "quotations",
+    "falling_causal_share",
     "short_convolution",
     "value_residual",
     "input_injection",

@@ -90,7 +90,7 @@ def trained(world: DistributedContext, directory: Path, *, optimizer: str, fsdp:
 
 def not_finite(world: DistributedContext, directory: Path) -> dict[str, Any]:
     """Only rank 1 gets inputs that are not finite, at one step."""
-    changes = {"checkpoint_every": "1 step", "keep_checkpoints": 9}
+    changes = {"checkpoint_every": "1 step", "keep_checkpoints": 9, "duration": "3 steps"}
     model, result = train(directory, batches=batches(world, broken=((2, 1),)), **changes)
     return {"weights": model_tensors(model), "skipped": result.skipped_steps}
 

@@ -39,10 +39,10 @@ glibc = pytest.mark.skipif(freed_memory._glibc() is None, reason="glibc only")
 @glibc
 def test_tensors_have_the_pages_of_those_before_and_the_system_gets_the_memory_back():
     output = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=True).stdout
-    (in_the_block, after_it), (first, second, *_) = map(json.loads, output.splitlines())
+    (in_the_block, after_it), (first, *others) = map(json.loads, output.splitlines())
     assert in_the_block < 20
     assert after_it > 150
-    assert second < first / 5
+    assert min(others) < first / 5  # not always the next one: others may have a part of their memory
 
 
 def test_without_glibc_nothing_changes(monkeypatch):

@@ -58,8 +58,6 @@ def compare(run: CompareRun) -> CompareResult:
     """Score both groups on the same labelled examples."""
     members = {member.path: member for member in members_at([*run.models, *run.baseline])}
     models, baseline = ([members[Path(source)] for source in group] for group in (run.models, run.baseline))
-    if len({member.directory.resolve() for member in members.values()}) < len(members):
-        raise ConfigError("two paths name the same model; give each model once, in one of the groups")
     given = _examples(run, models[0])
     if given.task is None:
         raise ConfigError(f"{given.data.path}: has no labels, so there is nothing to score; give labelled examples")

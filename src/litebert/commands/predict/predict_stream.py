@@ -296,10 +296,9 @@ class InputFile:
         which `validate` raises DataError, does not end the command after hours.
         """
         if self.write_directory is None:
-            output_format = self.output_format(output)
-            self._validate_rows(output_format, result, validate)
+            self.validate_rows(output, result, validate)
             return write_predictions(
-                *(output, output_format, self.windows, predict),
+                *(output, self.output_format(output), self.windows, predict),
                 source=self.path,
                 fingerprint=output_fingerprint(self.path, output, models, settings),
                 precisions=precisions,
@@ -309,23 +308,16 @@ class InputFile:
         self.write_directory(output, examples, predicted.results)
         return Written(len(predicted.results), dict(+predicted.counts))
 
-    def validate_rows(self, output: Path, result: type[Result]) -> None:
-        """Raise OutputError where the rows cannot be written to `output`, before anything is predicted."""
+    def validate_rows(
+        self, output: Path, result: type[Result], validate: Callable[[Sequence[Any]], None] = lambda examples: None
+    ) -> None:
+        """Raise OutputError for rows that `output` cannot hold, and what `validate` raises, before any is predicted."""
         if self.write_directory is None:
             output_format = self.output_format(output)
             for window in self.windows():
+                with _row_named(self.path, window):
+                    validate(window.examples)
                 output_format.validate(window.rows, result.columns)
-
-    def _validate_rows(
-        self,
-        output_format: OutputFormat,
-        result: type[Result],
-        validate: Callable[[Sequence[Any]], None],
-    ) -> None:
-        for window in self.windows():
-            with _row_named(self.path, window):
-                validate(window.examples)
-            output_format.validate(window.rows, result.columns)
 
     def windows(self, skip: int = 0) -> Iterator[Window]:
         """The rows after the first `skip`, in windows."""
