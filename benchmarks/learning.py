@@ -6,11 +6,10 @@ The weights are random, or those of `--model`, a model directory that transforme
 weights, examples, masks, sentence-order pairs, their order, AdamW with the same betas and groups, learning rate of
 each step, clipping, precision. litebert runs `TrainStep`; `AlbertForPreTraining` of transformers runs in a plain
 PyTorch loop. First the losses and gradients of the first batch are compared in fp32. The two take turns step by step
-in one process, so that other load slows both down alike; seconds are processor time with one thread, otherwise the time
-that passes. Making the batches and
-evaluations is not counted for either side. `--trainer` then runs `transformers.Trainer` on the same batches, with the
-same optimizer and learning rates, after the two sides; its seconds include its setup. Needs `pip install transformers
-accelerate`.
+in one process, so that other load slows both down alike; seconds are processor time with one thread, otherwise the
+time that passes. Making the batches and evaluations is not counted for either side. `--trainer` then runs
+`transformers.Trainer` on the same batches, with the same optimizer and learning rates, after the two sides; its seconds
+include its setup. Needs `pip install transformers accelerate`.
 """
 
 import argparse

@@ -119,7 +119,7 @@ def _prepacked(
     model: nn.Module, parameters: Iterable[nn.Parameter], precision: InferencePrecision, *, trained: bool
 ) -> nn.Module:
     """The prepacked copy: new for a model in training, otherwise one for as long as the weights stay."""
-    if trained:  # torch's fused optimizers change weights without counting it in `_version`
+    if trained:  # its weights will change again, so that a copy would only take memory
         return prepacked(model, precision)
     each_version = ((each.data_ptr(), 0 if each.is_inference() else each._version) for each in parameters)
     versions = (_OPTIMIZER_STEPS.count, *each_version)

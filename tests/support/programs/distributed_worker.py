@@ -88,10 +88,10 @@ def trained(world: DistributedContext, directory: Path, *, optimizer: str, fsdp:
     return {"weights": model_tensors(model)}
 
 
-def not_finite(world: DistributedContext, directory: Path) -> dict[str, Any]:
+def not_finite(world: DistributedContext, directory: Path, **changes: str) -> dict[str, Any]:
     """Only rank 1 gets inputs that are not finite, at one step."""
-    changes = {"checkpoint_every": "1 step", "keep_checkpoints": 9, "duration": "3 steps"}
-    model, result = train(directory, batches=batches(world, broken=((2, 1),)), **changes)
+    saved = {"checkpoint_every": "1 step", "keep_checkpoints": 9}
+    model, result = train(directory, batches=batches(world, broken=((2, 1),)), **saved, **changes)
     return {"weights": model_tensors(model), "skipped": result.skipped_steps}
 
 
@@ -274,6 +274,7 @@ SCENARIOS = {
     "adamw": lambda world, at: trained(world, at, optimizer="adamw", fsdp=False),
     "adamw_fsdp": lambda world, at: trained(world, at, optimizer="adamw", fsdp=True),
     "not_finite": not_finite,
+    "not_finite_at_the_end": partial(not_finite, duration="3 steps"),
     "elastic": elastic,
     "evaluation": evaluation,
     "interrupted_evaluation": interrupted_evaluation,
