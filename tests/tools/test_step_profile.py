@@ -19,7 +19,7 @@ def benchmarks_path(monkeypatch):
 
 @pytest.mark.parametrize("causal", [True, False])
 def test_products_of_attention_in_fp32_are_counted(causal):
-    from libraries.product_times import RecordedProducts, product_flops
+    from steps.product_times import RecordedProducts, product_flops
 
     def run():
         queries = torch.randn(2, 3, 8, 4, requires_grad=True)
@@ -34,7 +34,7 @@ def test_products_of_attention_in_fp32_are_counted(causal):
 
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
 def test_weights_are_not_kept_for_the_backward_pass(precision):
-    from step_profile import kept_bytes
+    from steps.step_parts import kept_bytes
 
     linear, leaf = nn.Linear(32, 64), torch.randn(1, 10, 32, requires_grad=True)
     size = 4 if precision == "fp32" else 2
@@ -45,7 +45,7 @@ def test_weights_are_not_kept_for_the_backward_pass(precision):
 
 @pytest.mark.parametrize("fraction", [0.0, 0.25, 0.5, 0.75])
 def test_both_kernels_have_as_many_causal_steps_as_the_recipe(fraction):
-    from libraries.kernel_turns import STEPS, TURN, counted
+    from steps.kernel_turns import STEPS, TURN, counted
 
     settings = SamplingSettings(causal_fraction=fraction)
     causal = {True: [], False: []}

@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+from libraries import speed_timing as timing
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_map
 from torch.utils.flop_counter import FlopCounterMode, sdpa_flop_count
-
-from libraries import speed_timing as timing
 
 ATTENTION = "_scaled_dot_product_flash_attention_for_cpu"
 """Products of the scores and the softmax between them, in one operator."""
