@@ -51,7 +51,7 @@ def recipe_share(
     fixed = [
         f"train.duration={STEPS} steps",
         "train.log_every=1",
-        "train.evaluate_every=null",
+        "max_eval_examples=0",
         f"compute.native_kernels={str(native).lower()}",
         f"train.precision={precision_of(precision, config)}",
     ]
