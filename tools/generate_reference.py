@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from api_reference import api_text
+from pydantic import BaseModel
 
 ROOT = Path(__file__).parents[1]
 REFERENCE = ROOT / "docs" / "reference"
@@ -27,12 +28,16 @@ SETTINGS = {
     "Sampling of pretraining examples": "litebert.corpus.sampling.sampling_settings:SamplingSettings",
     "Architecture": "litebert.model.config:ModelConfig",
     "Fine-tuning": "litebert.commands.finetune.finetune_settings:FinetuneRun",
+    "Development examples from the training rows": "litebert.commands.finetune.finetune_settings:DevSplit",
     "Labelled files": "litebert.commands.finetune.finetune_settings:LabelledFiles",
     "Benchmarks": "litebert.commands.finetune.finetune_settings:BenchmarkFiles",
     "Training": "litebert.training.train_settings:TrainSettings",
+    "Polynomial decay": "litebert.training.optim.lr_schedules:Polynomial",
+    "Warm-up, stable, decay": "litebert.training.optim.lr_schedules:WarmupStableDecay",
     "Loss spikes": "litebert.training.train_settings:SpikeSettings",
     "LoRA adapters": "litebert.model.layers.lora_settings:LoRASettings",
     "Compute": "litebert.commands.compute:Compute",
+    "Model card": "litebert.commands.compute:CardSettings",
     "Corpus": "litebert.corpus.corpus_settings:CorpusSettings",
     "Tokenizer": "litebert.tokenization.vocabulary_training:TokenizerSettings",
     "Embeddings": "litebert.inference.embeddings.embedding_settings:EmbeddingSettings",
@@ -110,9 +115,13 @@ def settings_page() -> str:
     return "\n\n".join(parts) + "\n"
 
 
-INTRODUCTION = """Every command and every function of the Python API takes its settings from these classes. On the
-command line a setting is `name=value`, with the path of nested ones: `train.learning_rate=0.001`. In Python it is a
-keyword argument: `learning_rate=0.001`. `--print-settings` prints the settings of a run."""
+INTRODUCTION = """The settings of training, corpora, tokenizers and embeddings. For `pretrain`, `finetune` and `sweep` a
+setting is `name=value`, with the path of nested ones: `train.learning_rate=0.001`; `--print-settings` prints those of a
+run. For `corpus`, `tokenizer train`, `embed` and `search` a setting is an option: `--vocab-size 8000`. In Python it is
+a keyword argument: `learning_rate=0.001`. The arguments of all other commands are in [commands](commands.md).
+
+`model.preset=NAME` and `sampling.preset=NAME` set all values of an [architecture](../guides/pretraining.md) or of a
+[published method](sampling.md#presets) at once; each can still be changed."""
 
 
 def row(name: str, info: Any) -> str:
@@ -123,8 +132,9 @@ def row(name: str, info: Any) -> str:
 
 def plain_default(info: Any) -> str:
     value = info.get_default(call_default_factory=True)
-    if hasattr(value, "model_dump"):
-        return "{}"
+    if isinstance(value, BaseModel):
+        values = [*value.model_dump().values()]
+        return repr(values[0]) if len(values) == 1 else "{}"  # whose defaults are in a table of their own
     return re.sub(r"<.*?>", "…", str(value) if not isinstance(value, str) else repr(value))
 
 

@@ -127,8 +127,8 @@ class Predictor(PredictionMethods):
 
         Args:
             texts: N texts.
-            pooling: `mean` of the hidden states, special tokens included, or that of the first token, `cls`; None: the
-                pooling of the model, or `mean`.
+            pooling: `mean` of the hidden states, special tokens included, or that of the first token, `cls`; None: that
+                of a `SentenceEmbedder`, otherwise `mean`.
             normalize: scale the vectors to length 1.
             dimensions: keep only the first dimensions; None: all.
             max_length: tokens after which a text is truncated; None: as many as the model has positions.

@@ -24,7 +24,7 @@ def test_out_of_memory_error_names_the_setting(error):
     with pytest.raises(OutOfMemoryError, match=expected) as told, translate_memory_errors(batches, CPU):
         raise error
     assert told.value.examples == 5
-    assert told.value.exit_code == 1
+    assert told.value.exit_code == 4
 
 
 def test_out_of_memory_error_of_a_failed_allocation(tmp_path):

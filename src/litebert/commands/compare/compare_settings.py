@@ -16,6 +16,8 @@ class CompareRun(ExampleArguments):
     """Run directories, model directories, RUN/checkpoints/step-…, or names on the hub."""
     baseline: tuple[str, ...] = Field(min_length=1)
     """The models to compare them with."""
+    data: Path | None = None
+    """CSV, TSV, JSON lines, Parquet, CoNLL, CoNLL-U or SQuAD file with labels."""
     metrics: tuple[str, ...] = ()
     """Metrics (default: those of the benchmark or of the task type)."""
     precision: InferencePrecision = "fp32"

@@ -12,8 +12,8 @@ class EmbeddingSettings(Settings):
     """How a text becomes a vector."""
 
     pooling: Pooling | None = None
-    """`mean` of the last hidden states, special tokens included, or that of the first token, `cls` (default: the
-    pooling of the model, or `mean`)."""
+    """`mean` of the last hidden states, special tokens included, or that of the first token, `cls` (default: that of a
+    `SentenceEmbedder`, otherwise `mean`)."""
     normalize: bool = True
     """Scale vectors to length 1, so that their dot product is the cosine."""
     dimensions: int | None = Field(default=None, gt=0)

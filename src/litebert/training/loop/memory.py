@@ -19,6 +19,8 @@ from litebert.training.protocols import Batch
 class OutOfMemoryError(LitebertError):
     """A step needs more memory than the device has; `examples` is the size of its largest microbatch."""
 
+    exit_code = 4
+
     def __init__(self, message: str, *, examples: int) -> None:
         super().__init__(message)
         self.examples = examples
