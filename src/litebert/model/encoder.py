@@ -1,7 +1,7 @@
 """The ALBERT encoder: embeddings, their projection, and a loop over the sharing schedule.
 
 Settings that change how it is computed, never what, are attributes set from outside and are not saved:
-`attention_kernel`, `activation_checkpoint_interval`, `compile_blocks`.
+`attention_kernel`, `activation_checkpoint_interval`, `compile_blocks`. `training_layers` changes what is trained.
 """
 
 from collections.abc import Iterator, Sequence
@@ -44,6 +44,8 @@ class Encoder(nn.Module):
     """How attention is computed; all kernels give the same outputs at the real tokens. None: `default_kernel`."""
     activation_checkpoint_interval: int | None = None
     """Store activations once every this many blocks and recompute the others in the backward pass; None: store all."""
+    training_layers: tuple[int, ...] | None = None
+    """Positions in `schedule` of the layers that run in training mode; None: all. In evaluation all layers run."""
     adapters: LoRASettings | None = None
     """Settings of the LoRA adapters that `layers/lora.py` attached, if any."""
 
@@ -81,7 +83,7 @@ class Encoder(nn.Module):
         """
         layout = self._layout(attention_mask, sequence_starts, causal=causal)
         embedded, x = self._embed(input_ids, token_type_ids, layout)
-        outputs = self._block_outputs(self.schedule, x, self._block_inputs(layout))
+        outputs = self._block_outputs(*self._layers(layout), x)
         states = [x]
         for x in outputs:
             if output_hidden_states:
@@ -112,13 +114,13 @@ class Encoder(nn.Module):
         """`last_hidden_state` of `forward` at the flat positions b·S + s; the last block computes no others."""
         layout = self._layout(attention_mask, sequence_starts, causal=causal)
         _, x = self._embed(input_ids, token_type_ids, layout)
-        *inputs, last_inputs = self._block_inputs(layout)
-        for output in self._block_outputs(self.schedule[:-1], x, inputs):
+        schedule, (*inputs, last_inputs) = self._layers(layout)
+        for output in self._block_outputs(schedule[:-1], inputs, x):
             x = output
         computed = positions
         if self.training and positions.is_cpu:  # position 0 a few times more: see `rounded_up`
             computed = F.pad(positions, (0, rounded_up(len(positions)) - len(positions)))
-        (last,) = self._block_outputs(self.schedule[-1:], x, [last_inputs._replace(positions=computed)])
+        (last,) = self._block_outputs(schedule[-1:], [last_inputs._replace(positions=computed)], x)
         return self.final_norm(last[0, : positions.shape[0]])
 
     def pooled(
@@ -192,6 +194,13 @@ class Encoder(nn.Module):
         # Under autocast the residual stream stays in 32 bits.
         return embedded, self.projection(embedded).to(embedded.dtype)
 
+    def _layers(self, layout: Layout) -> tuple[Schedule, list[BlockInputs]]:
+        """The part of the schedule that runs, and the inputs of its blocks."""
+        inputs = self._block_inputs(layout)
+        if self.training_layers is None or not self.training:
+            return self.schedule, inputs
+        return tuple(self.schedule[i] for i in self.training_layers), [inputs[i] for i in self.training_layers]
+
     def _block_inputs(self, layout: Layout) -> list[BlockInputs]:
         """The inputs of each block that runs; without recursion LoRA, layers that share an attention share them.
 
@@ -210,7 +219,7 @@ class Encoder(nn.Module):
         stored = [inputs(index) for index in range(len(self.attentions))]
         return [stored[index] for index, _ in self.schedule]
 
-    def _block_outputs(self, schedule: Schedule, x: Tensor, inputs: Sequence[BlockInputs]) -> Iterator[Tensor]:
+    def _block_outputs(self, schedule: Schedule, inputs: Sequence[BlockInputs], x: Tensor) -> Iterator[Tensor]:
         """`_run_blocks`, which recomputes its activations in the backward pass if checkpointing is on."""
         if not (self.activation_checkpoint_interval and torch.is_grad_enabled()):
             yield from self._run_blocks(schedule, x, inputs)

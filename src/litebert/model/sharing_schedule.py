@@ -1,5 +1,6 @@
 """The sharing schedule: which stored blocks each layer runs. Torch-free. docs/reference/sharing.md draws it."""
 
+from litebert.errors import ConfigError
 from litebert.model.config import ModelConfig
 
 Schedule = tuple[tuple[int, int], ...]
@@ -18,6 +19,28 @@ def sharing_schedule(config: ModelConfig) -> Schedule:
     attention = grouped if config.sharing in ("all", "attention") else own
     feed_forward = grouped if config.sharing in ("all", "feed_forward") else own
     return tuple(zip(attention, feed_forward, strict=True))
+
+
+def evenly_spaced_layers(config: ModelConfig, count: int) -> tuple[int, ...]:
+    """Positions in the schedule of `count` of the layers, as far apart as possible, the first one among them.
+
+    Raises:
+        ConfigError: the model has no more layers than that, or the layers left out have weights of their own.
+    """
+    layers, inner = config.num_hidden_layers, config.inner_group_num
+    if count >= layers:
+        raise ConfigError(f"initial_layers: expected fewer than the {layers} layers of the model; found {count}")
+    chosen = [layer * layers // count for layer in range(count)]
+    positions = tuple(layer * inner + block for layer in chosen for block in range(inner))
+    schedule = sharing_schedule(config)
+    parts = zip(*(schedule[position] for position in positions), strict=True)
+    used = [set(part) for part in parts]
+    if config.recursion_lora_rank or used != [set(range(stored)) for stored in stored_blocks(config)]:
+        raise ConfigError(
+            f"initial_layers: {count} of {layers} layers leave out some with weights of their own, which would not be "
+            "trained at first; give more layers, or let layers share their weights (model.num_hidden_groups)"
+        )
+    return positions
 
 
 def stored_blocks(config: ModelConfig) -> tuple[int, int]:

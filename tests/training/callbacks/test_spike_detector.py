@@ -11,11 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from litebert.errors import DivergedError
-from litebert.training.callbacks.callback import StepRecord
+from litebert.training.callbacks.callback import RunState, StepRecord
 from litebert.training.callbacks.spike_detector import SpikeDetector
+from litebert.training.distributed.context import DistributedContext
+from litebert.training.loop.run_schedule import RunSchedule
 from litebert.training.loop.step import NO_LIMITS, StepOutcome, UpdateLimits
 from support.runs.callbacks import KilledError, killer
-from support.runs.toy import ToyBatches, losses, rows, settings, train, weights
+from support.runs.toy import ToyBatches, ToyModel, losses, rows, settings, train, weights
 
 SPIKES = {"window": 4, "sigma_factor": 6.0}
 LOUD = tuple((batch, 0) for batch in (9, 10, 11))
@@ -24,6 +26,11 @@ LOUD = tuple((batch, 0) for batch in (9, 10, 11))
 def record(loss: float, norm: float, limits: UpdateLimits = NO_LIMITS) -> StepRecord:
     outcome = StepOutcome({"a": loss}, {}, grad_norm=norm, limits=limits)
     return StepRecord(step=1, batch=0, learning_rate=0.1, outcome=outcome, metrics={})
+
+
+def run_of(directory) -> RunState:
+    schedule = RunSchedule.of(settings(), ToyBatches())
+    return RunState(ToyModel(), directory, DistributedContext.current("cpu"), schedule)
 
 
 def detector_after(values, **changes) -> SpikeDetector:
@@ -63,6 +70,19 @@ def test_steps_of_a_rare_objective_are_no_spikes(every):
         outcome = StepOutcome({name: value}, {}, grad_norm=value, limits=limits)
         assert outcome.applied
         detector.update(StepRecord(step=step, batch=step, learning_rate=0.1, outcome=outcome, metrics={}))
+
+
+def test_steps_of_another_part_of_a_run_are_no_measure(tmp_path):
+    detector, run = SpikeDetector(settings(spikes={"window": 8})), run_of(tmp_path)
+    detector.on_train_begin(run)
+    for value in [1.0, 1.1] * 4:
+        detector.update(record(value, value))
+    first = detector.limits(["a"])
+    run.part = 1
+    assert detector.limits(["a"]) == NO_LIMITS
+    detector.update(record(2.0, 5.0))
+    run.part = 0
+    assert detector.limits(["a"]) == first
 
 
 def test_spike_limits_ignore_values_that_are_not_finite():

@@ -15,9 +15,10 @@ from litebert.commands.run_directory import RunDirectory
 from litebert.corpus.sampling.sampling_settings import LinearSchedule, SamplingSettings
 from litebert.files import free_space, readable_bytes
 from litebert.logs import readable_seconds
+from litebert.model.config import ModelConfig
 from litebert.model.io.model_directory import build
 from litebert.model.io.model_spec import ModelSpec
-from litebert.model.model_stats import Memory, memory, parameter_counts
+from litebert.model.model_stats import Memory, flops_per_token, memory, parameter_counts
 from litebert.training.distributed.context import DistributedContext, distributed_context
 from litebert.training.loop.memory import OutOfMemoryError, PeakMemory, memory_left
 from litebert.training.loop.profile_step import StepProfile, profile_step
@@ -49,6 +50,7 @@ class DryRun(Result):
     microbatches: int
     """Per step and process."""
     step_seconds: float
+    """With all layers, also if the run begins with fewer of them."""
     batch_seconds: float
     """To draw the examples of a step, which a run does during the step before."""
     tokens_per_step: int
@@ -57,7 +59,7 @@ class DryRun(Result):
     steps: int
     """Of the whole run; an estimate if its duration is in tokens or time."""
     seconds: float
-    """Of all steps, without evaluations."""
+    """Of all steps, without evaluations; those with fewer layers by their operations."""
     checkpoint: int
     """Size of one checkpoint."""
     kept_checkpoints: int
@@ -111,7 +113,7 @@ def dry_run(run: PretrainRun, out: Path) -> DryRun:
         start, profile, peak = _largest_fitting(start, RunDirectory(out), world)
         run = start.run
         schedule = RunSchedule.of(run.train, start.batches(world))
-        steps, seconds = _length(schedule, profile)
+        steps, seconds = _length(schedule, profile, _first_part(run))
         parameters, states = parameter_counts(run.model).pretraining, _optimizer_states(run)
         return DryRun(
             parameters=parameters,
@@ -175,13 +177,39 @@ def kinds_of_steps(sampling: SamplingSettings) -> dict[int, float]:
     }
 
 
-def _length(schedule: RunSchedule, profile: StepProfile) -> tuple[int, float]:
+@dataclass(frozen=True, slots=True)
+class FirstPart:
+    """The part of a run that trains fewer layers."""
+
+    fraction: float
+    relative_time: float
+    """Of a step, relative to one with all layers."""
+
+
+def _first_part(run: PretrainRun) -> FirstPart:
+    depth, sampling = run.progressive_depth, run.sampling
+    if depth is None:
+        return FirstPart(0.0, 1.0)
+    causal, masked = sampling.causal_fraction, LinearSchedule.parse(sampling.mlm_probability).largest
+
+    def flops(config: ModelConfig) -> float:
+        of_step = {1.0: causal, masked: 1 - causal}
+        return sum(
+            share * flops_per_token(config, length=sampling.max_length, predicted=predicted).training
+            for predicted, share in of_step.items()
+        )
+
+    return FirstPart(depth.fraction, flops(depth.first_config(run.model)) / flops(run.model))
+
+
+def _length(schedule: RunSchedule, profile: StepProfile, first: FirstPart) -> tuple[int, float]:
     """Number of steps of the whole run and the seconds they take."""
     duration = schedule.settings.duration
     if duration.unit == "seconds":
-        return int(duration.amount / profile.step_seconds), duration.amount
+        rate = (first.fraction / first.relative_time + 1 - first.fraction) / profile.step_seconds
+        return int(duration.amount * rate), duration.amount
     steps = schedule.total_steps or int(duration.amount / profile.tokens)
-    return steps, steps * profile.step_seconds
+    return steps, steps * profile.step_seconds * (first.fraction * first.relative_time + 1 - first.fraction)
 
 
 def expected_memory(run: PretrainRun, *, processes: int = 1) -> Memory:

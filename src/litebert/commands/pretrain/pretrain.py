@@ -15,6 +15,7 @@ from litebert.commands.pretrain.pretrain_result import PretrainResult, export, f
 from litebert.commands.pretrain.pretrain_settings import PretrainRun
 from litebert.commands.pretrain.pretrain_start import PretrainStart
 from litebert.commands.pretrain.pretraining_objective import PretrainingObjective, training_flops
+from litebert.commands.pretrain.progressive_layers import ProgressiveLayers
 from litebert.commands.pretrain.validation import ValidationScores, ValidationSet
 from litebert.commands.run_directory import RunDirectory
 from litebert.corpus.statistics.token_frequency import unigram_entropy
@@ -66,6 +67,7 @@ def _train(
         validation = ValidationSet(*drawn, run.train.precision, world, run.eval_pair_objectives)
     initial_scores = _initial_scores(run, directory, model, validation) if validation else None
     best = _best_model(start, validation, directory, initial_scores) if validation else None
+    layers = ProgressiveLayers(model.encoder, run.progressive_depth) if run.progressive_depth else None
     trainer = Trainer(
         model,
         objective=PretrainingObjective(run.sampling.pairing),
@@ -85,12 +87,13 @@ def _train(
                 "tokenizer": "the vocabulary and settings of the tokenizer",
             },
             model_files={**config_contents(model), **model_files(run, tokenizer)},
-            flops=partial(training_flops, run.model),
+            flops=layers.flops if layers else partial(training_flops, run.model),
         ),
         evaluate=best.evaluate if best else validation.evaluate if validation else None,
         callbacks=[
             PlateauDetector({"mlm": unigram_entropy(start.corpus)}),
             _milestones(run, directory, tokenizer),
+            *([layers] if layers else []),
             *([best] if best else []),
             *callbacks,
             *stop_with_parent(world),

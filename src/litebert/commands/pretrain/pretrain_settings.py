@@ -15,6 +15,7 @@ from litebert.corpus.format.shards import Corpus
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.errors import ConfigError
 from litebert.model.config import ModelConfig
+from litebert.model.sharing_schedule import evenly_spaced_layers
 from litebert.settings import Settings, with_overrides
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.training.train_settings import TrainSettings
@@ -22,6 +23,19 @@ from litebert.training.train_settings import TrainSettings
 BestModelMetric = Literal["loss", "mlm_accuracy", "mlm_loss", "sop_accuracy", "nsp_accuracy"]
 PairObjective = Literal["sop", "nsp"]
 Weight = Annotated[float, Field(gt=0)]
+
+
+class ProgressiveDepth(Settings):
+    """Fewer layers in the first part of a run: they are evenly spaced, and together have all shared weights."""
+
+    initial_layers: int = Field(gt=0)
+    """Layers that are trained at first; each shared weight must be that of one of them."""
+    fraction: float = Field(default=0.5, gt=0, lt=1)
+    """Share of the run after which all layers are trained."""
+
+    def first_config(self, model: ModelConfig) -> ModelConfig:
+        """The architecture of the first part of the run."""
+        return model.replace(num_hidden_layers=self.initial_layers)
 
 
 class PretrainRun(Settings):
@@ -56,6 +70,9 @@ class PretrainRun(Settings):
     """Initialization of a new model: `random` as in google-research/albert, or `structured` from token co-occurrences
     in the corpus, with previous-token and next-token heads and, from four heads on, duplicate-token heads. Not used
     with `init_checkpoint`."""
+    progressive_depth: ProgressiveDepth | None = None
+    """Train fewer layers in the first part of the run, which takes less time for a step; where layers share their
+    weights, no new ones are needed for the others. Evaluations run all layers. Null trains all from the first step."""
     metric_for_best_model: BestModelMetric | None = None
     """Validation metric by which the exported model is chosen among the evaluated ones; null exports the last model."""
     eval_pair_objectives: tuple[PairObjective, ...] = ()
@@ -67,6 +84,8 @@ class PretrainRun(Settings):
 
     @model_validator(mode="after")
     def _check(self) -> "PretrainRun":
+        if self.progressive_depth is not None:
+            evenly_spaced_layers(self.model, self.progressive_depth.initial_layers)
         if self.metric_for_best_model is not None:
             self._check_best_model_metric(self.metric_for_best_model)
         return self

@@ -47,6 +47,8 @@ class RunState:
     world: DistributedContext
     schedule: RunSchedule
     progress: TrainingProgress = field(default_factory=TrainingProgress)
+    part: int = 0
+    """Part of the run: losses and gradient norms are compared with those of the same part only."""
     evaluation_due: bool = False
     """Whether the evaluation at the current step has not been completed; a resumed run begins with it."""
     stop_requested: bool = False

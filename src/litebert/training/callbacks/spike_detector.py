@@ -32,7 +32,8 @@ class SpikeDetector(Callback):
     """Limits each update by the recent losses and gradient norms; ends or rolls back a run of too many skipped steps.
 
     A step is compared with those of the same objective: where one step in fifty predicts masked tokens and the others
-    next tokens, each such step would otherwise be a spike.
+    next tokens, each such step would otherwise be a spike. And with those of the same part of the run: the first steps
+    of layers that were not trained before have larger gradients.
 
     Source of the limits: `SkipStepOptimizer` of OLMo-core.
     """
@@ -43,13 +44,15 @@ class SpikeDetector(Callback):
         self._settings = settings.spikes
         self._max_consecutive = settings.max_consecutive_skipped_steps
         self._recent: dict[str, Recent] = {}
-        """By objective, the names of its losses."""
+        """By objective, the names of its losses, and part of the run."""
+        self._run: RunState | None = None
         self._records: deque[StepRecord] = deque(maxlen=settings.spikes.window)
         self._skipped_before = 0
         """Skipped steps when this process began."""
 
     def on_train_begin(self, run: RunState) -> None:
         """Count the skipped steps of this process from here."""
+        self._run = run
         self._skipped_before = run.progress.skipped_steps
 
     def limits(self, losses: Collection[str]) -> UpdateLimits:
@@ -116,7 +119,8 @@ class SpikeDetector(Callback):
         }
 
     def _recent_of(self, losses: Collection[str]) -> "Recent":
-        return self._recent.setdefault("+".join(sorted(losses)), Recent(self._window(), self._window()))
+        part = f" of part {self._run.part}" if self._run and self._run.part else ""
+        return self._recent.setdefault("+".join(sorted(losses)) + part, Recent(self._window(), self._window()))
 
     def _window(self, values: Iterable[float] = ()) -> deque[float]:
         return deque(values, maxlen=self._settings.window)

@@ -1,0 +1,144 @@
+"""Fewer layers in the first part of a run: which ones, what a step costs, and the same run after any interruption."""
+
+import json
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+from litebert.commands.pretrain.dry_run import dry_run
+from litebert.commands.pretrain.pretrain import pretrain
+from litebert.commands.pretrain.pretrain_settings import ProgressiveDepth, load_pretrain_config
+from litebert.commands.pretrain.progressive_layers import ProgressiveLayers
+from litebert.errors import ConfigError
+from litebert.model.config import ModelConfig
+from litebert.model.io.model_directory import load_model
+from litebert.model.models import ForPretraining
+from litebert.training.callbacks.callback import Callback
+from support.runs.callbacks import killed_after_saving
+from support.runs.pretrain_runs import TOY, losses
+
+LAYERS = ("model.num_hidden_layers=4", "model.num_hidden_groups=2", "progressive_depth.initial_layers=2")
+
+
+def plan(corpus, *more):
+    settings = (*TOY, *LAYERS, "init=random", "train.learning_rate=0.01", "train.checkpoint_every=1 step")
+    return load_pretrain_config("quickstart", [*settings, *more], corpus=corpus)
+
+
+class LayersOfSteps(Callback):
+    """The layers that the next step trains, after each step."""
+
+    def __init__(self):
+        self.seen = []
+
+    def on_step(self, run, record) -> None:
+        self.seen.append(run.model.encoder.training_layers)
+
+
+def model_of(layers):
+    shape = {"hidden_size": 16, "embedding_size": 8, "num_attention_heads": 2, "intermediate_size": 32}
+    return ForPretraining(ModelConfig(vocab_size=50, num_hidden_layers=layers, num_hidden_groups=2, **shape), seed=0)
+
+
+def ids_and_masks():
+    ids = torch.arange(10)[None] + 5
+    return ids, torch.ones_like(ids, dtype=torch.bool), torch.zeros_like(ids)
+
+
+@pytest.fixture(scope="module")
+def finished(corpus_directory, tmp_path_factory):
+    out, layers = tmp_path_factory.mktemp("progressive") / "run", LayersOfSteps()
+    pretrain(plan(corpus_directory, "train.log_every=1"), out, callbacks=[layers])
+    return out, layers.seen
+
+
+def test_all_layers_are_trained_after_half_of_the_run(finished):
+    assert finished[1] == [(0, 2), None, None, None]
+
+
+def test_flops_of_a_step_are_those_of_the_layers_that_it_trains(finished, corpus_directory, tmp_path):
+    all_layers = plan(corpus_directory, "train.log_every=1").replace(progressive_depth=None)
+    few_layers = all_layers.replace(model=all_layers.model.replace(num_hidden_layers=2))
+    flops = [finished[0]]
+    for name, run in (("all", all_layers), ("few", few_layers)):
+        pretrain(run, tmp_path / name)
+        flops.append(tmp_path / name)
+    mixed, whole, few = (flops_of_steps(run) for run in flops)
+    assert mixed == pytest.approx([*few[:2], *whole[2:]], rel=1e-6)
+    assert whole[0] > 1.5 * few[0]
+
+
+def flops_of_steps(run):
+    records = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    steps = [each for each in records if "train/flops_per_second" in each]
+    return [each["train/flops_per_second"] / each["train/examples_per_second"] for each in steps]
+
+
+@pytest.mark.parametrize("step", [1, 2, 3])
+def test_a_resumed_run_trains_the_layers_of_an_uninterrupted_one(finished, corpus_directory, tmp_path, step):
+    run = plan(corpus_directory, "train.log_every=1")
+    killed_after_saving(step, lambda callbacks: pretrain(run, tmp_path / "run", callbacks=callbacks))
+    pretrain(run, tmp_path / "run")
+    assert losses(tmp_path / "run") == losses(finished[0])
+    resumed, uninterrupted = (load_model(out / "model").state_dict() for out in (tmp_path / "run", finished[0]))
+    assert all(torch.equal(resumed[name], tensor) for name, tensor in uninterrupted.items())
+
+
+def test_a_model_that_trains_some_layers_is_the_model_of_these_layers():
+    full, small = model_of(4).train(), model_of(2).train()
+    small.load_state_dict(full.state_dict())
+    full.encoder.training_layers = (0, 2)
+    inputs = ids_and_masks()
+    gradients = []
+    for model in (full, small):
+        found = model.encoder.at_positions(*inputs, torch.tensor([1, 4])), model.encoder(*inputs).last_hidden_state
+        torch.autograd.backward([states[..., 0].sum() for states in found])
+        gradients.append({name: each.grad for name, each in model.named_parameters() if each.grad is not None})
+    assert gradients[0].keys() == gradients[1].keys()
+    assert {name.split(".")[1] for name in gradients[0]} >= {"embeddings", "attentions", "feed_forwards"}
+    for name, gradient in gradients[0].items():
+        assert torch.equal(gradient, gradients[1][name]), name
+
+
+def test_all_layers_run_in_evaluation():
+    model = model_of(4).eval()
+    inputs = ids_and_masks()
+    expected = model.encoder(*inputs).last_hidden_state
+    model.encoder.training_layers = (0, 2)
+    assert torch.equal(model.encoder(*inputs).last_hidden_state, expected)
+
+
+def test_a_rollback_into_the_first_part_trains_its_layers_again():
+    encoder, run = model_of(4).encoder, SimpleNamespace(schedule=SimpleNamespace(fraction=float), progress=0.5)
+    callback = ProgressiveLayers(encoder, ProgressiveDepth(initial_layers=2))
+    callback.on_train_begin(run)
+    assert encoder.training_layers is None
+    assert run.part == 1
+    run.progress = 0.49
+    callback.on_rollback(run)
+    assert encoder.training_layers == (0, 2)
+    assert run.part == 0
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (["progressive_depth.initial_layers=4"], "expected fewer than the 4 layers of the model; found 4"),
+        (["progressive_depth.initial_layers=1"], "1 of 4 layers leave out some with weights of their own"),
+        (["model.num_hidden_groups=4"], "2 of 4 layers leave out some with weights of their own"),
+        (["model.sharing=attention", "model.num_hidden_groups=1"], "2 of 4 layers leave out some with weights"),
+        (["model.recursion_lora_rank=2"], "2 of 4 layers leave out some with weights of their own"),
+        (["progressive_depth.fraction=1"], "progressive_depth.fraction"),
+    ],
+)
+def test_layers_that_would_leave_weights_untrained_are_refused(corpus_directory, settings, message):
+    with pytest.raises(ConfigError, match=message):
+        plan(corpus_directory, *settings)
+
+
+def test_a_dry_run_counts_the_steps_with_fewer_layers(corpus_directory, tmp_path):
+    report = dry_run(plan(corpus_directory, "train.duration=100 steps"), tmp_path / "run")
+    assert 50 * report.step_seconds < report.seconds < 95 * report.step_seconds
+    timed = dry_run(plan(corpus_directory, "train.duration=60 seconds"), tmp_path / "run")
+    assert 1.05 < timed.steps * timed.step_seconds / 60 < 2
