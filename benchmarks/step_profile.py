@@ -26,14 +26,15 @@ from pathlib import Path
 
 import torch
 from libraries import speed_contestants as who
-from steps.recipe_steps import recipe_share, turns_of_kernels
+from steps.kernel_turns import compare_kernels
+from steps.recipe_steps import recipe_share
 from steps.step_parts import (
     DTYPES,
     Part,
     copy_bandwidth,
+    measured,
     model_parts,
     optimizer_seconds,
-    precision_of,
     rate_and_step,
     table,
 )
@@ -55,7 +56,7 @@ def main() -> None:
     if arguments.recipe:
         of_recipe = (arguments.recipe, arguments.settings, arguments.corpus, arguments.precision)
         if arguments.compare_kernels:
-            print(turns_of_kernels(*of_recipe))
+            print(compare_kernels(*of_recipe))
         else:
             print(recipe_share(*of_recipe, seconds=arguments.seconds, native=not arguments.torch_kernels))
         return
@@ -64,7 +65,7 @@ def main() -> None:
     model = ForPretraining(config, seed=0).train()
     lengths = who.ROWS[kind](batch_size=arguments.batch_size, length=int(length))
     batch = who.random_batch(config, lengths)
-    precision = precision_of(arguments.precision, config)
+    precision = measured(arguments.precision, config)
     bandwidth = copy_bandwidth(arguments.seconds)
     parts = model_parts(model, batch, precision, seconds=arguments.seconds)
     parts.append(Part("optimizer (norm, clipping, LAMB)", optimizer_seconds(model, arguments.seconds)))

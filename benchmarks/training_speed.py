@@ -29,7 +29,7 @@ from litebert.machine import processor_name
 from litebert.model.config import ModelConfig
 from litebert.model.model_stats import flops_per_token
 from litebert.model.presets import preset
-from litebert.training.loop.step import peak_flops_of
+from litebert.training.loop.throughput import peak_flops_of
 
 CASES = {  # presets; kinds of rows, their length and how many (at most, on a GPU); square matrices; seconds a figure
     "cuda": (("albert-base-v2", "albert-large-v2"), (("full", 128, 4096), ("full", 512, 4096)), 8192, 2.0),

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from api_reference import api_text
+from generated_pages import write_or_check
 from pydantic import BaseModel
 
 ROOT = Path(__file__).parents[1]
@@ -62,14 +63,7 @@ def main() -> int:
         REFERENCE / "python-api.md": api_page(),
         REFERENCE / "packages.svg": diagram(import_table()),
     }
-    stale = [path for path, content in pages.items() if not path.exists() or path.read_text("utf-8") != content]
-    if "--check" in sys.argv[1:]:
-        print("\n".join(f"{path.relative_to(ROOT)}: run `make reference`" for path in stale))
-        return int(bool(stale))
-    for path in stale:
-        path.write_text(pages[path], encoding="utf-8")
-        print(path.relative_to(ROOT))
-    return 0
+    return write_or_check(pages, check="--check" in sys.argv[1:])
 
 
 def commands_page() -> str:

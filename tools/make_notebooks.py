@@ -10,6 +10,8 @@ import re
 import sys
 from pathlib import Path
 
+from generated_pages import write_or_check
+
 ROOT = Path(__file__).parents[1]
 TUTORIALS, OUT = ROOT / "docs" / "tutorials", ROOT / "examples" / "notebooks"
 BLOCK = re.compile(r"^```(python|bash)\n(.*?)^```\n", re.MULTILINE | re.DOTALL)
@@ -25,14 +27,8 @@ os.environ["PATH"] = os.path.dirname(sys.executable) + os.pathsep + os.environ["
 def main() -> int:
     pages = sorted(TUTORIALS.glob("*.md"))
     notebooks = {OUT / f"{page.stem}.ipynb": notebook(page.read_text(encoding="utf-8")) for page in pages}
-    stale = [path for path, text in notebooks.items() if not path.exists() or path.read_text("utf-8") != text]
-    if "--check" in sys.argv[1:]:
-        print("\n".join(f"{path.relative_to(ROOT)}: run `make reference`" for path in stale))
-        return int(bool(stale))
     OUT.mkdir(parents=True, exist_ok=True)
-    for path in stale:
-        path.write_text(notebooks[path], encoding="utf-8")
-    return 0
+    return write_or_check(notebooks, check="--check" in sys.argv[1:])
 
 
 def notebook(text: str) -> str:

@@ -2,17 +2,16 @@
 
 import ctypes
 import gc
-import re
 import statistics
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 import torch
 from torch import Tensor, nn
 
-CLEAR_REFS = Path("/proc/self/clear_refs")
+from litebert.machine import peak_process_memory, process_memory, reset_peak_process_memory
+
 WARMUP_STEPS = 3
 BLOCKS = 3
 GAIN = 1.05
@@ -90,15 +89,17 @@ def fastest_seconds(action: Callable[[], object], device: torch.device, *, secon
     return min(taken)
 
 
-def doubled_while_worth_it(
-    seconds_of: Callable[[int], float], *, start: int, most: int, longest_step: float = 0.5
-) -> int:
+LONGEST_STEP = 0.5
+"""Seconds of a step, from which on larger batches are not tried."""
+
+
+def doubled_while_worth_it(seconds_of: Callable[[int], float], *, start: int, most: int) -> int:
     """The batch size at which doubling stops to pay, does not fit into memory, or makes steps too long.
 
     `seconds_of` gives the time of a step at a batch size.
     """
     best, best_rate = start, start / seconds_of(start)
-    while best * 2 <= most and best / best_rate < longest_step:
+    while best * 2 <= most and best / best_rate < LONGEST_STEP:
         try:
             rate = best * 2 / seconds_of(best * 2)
         except torch.cuda.OutOfMemoryError:
@@ -125,24 +126,16 @@ def _forget_peak(device: torch.device) -> int:
     gc.collect()
     if device.type == "cuda":
         torch.cuda.reset_peak_memory_stats(device)
-    elif CLEAR_REFS.exists():
+        return 0
+    if process_memory():
         ctypes.CDLL(None).malloc_trim(0)
-        CLEAR_REFS.write_text("5")
-        return _status("VmRSS")
-    return 0
+    reset_peak_process_memory()
+    return process_memory()
 
 
 def _peak(device: torch.device) -> int | None:
-    """Most bytes in use since `_forget_peak`: of torch on a GPU, of the process on Linux."""
-    if device.type == "cuda":
-        return torch.cuda.max_memory_allocated(device)
-    return _status("VmHWM") if CLEAR_REFS.exists() else None
-
-
-def _status(name: str) -> int:
-    """A figure of /proc/self/status in bytes."""
-    found = re.search(rf"{name}:\s+(\d+) kB", Path("/proc/self/status").read_text(encoding="ascii"))
-    return 1024 * int(found[1]) if found else 0
+    """Most bytes in use since `_forget_peak`: of torch on a GPU, of the process where the system reports it."""
+    return torch.cuda.max_memory_allocated(device) if device.type == "cuda" else peak_process_memory() or None
 
 
 def _wait(device: torch.device) -> None:

@@ -2,7 +2,7 @@
 
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import mean, median
 
@@ -10,9 +10,10 @@ import torch
 from torch.nn.utils import parameters_to_vector
 
 from litebert.commands.pretrain.pretrain import pretrain
-from litebert.commands.pretrain.pretrain_settings import PretrainRun
+from litebert.commands.pretrain.pretrain_settings import load_pretrain_config
 from litebert.model.kernels.native.library import use_native_kernels
 from litebert.training.callbacks.callback import Callback, RunState, StepRecord
+from steps.step_parts import Precision, measured
 
 TURN, UNCOUNTED = 12, 4
 """Steps with the same kernels, and the first of them that are not counted, since oneDNN may compile products for them.
@@ -47,22 +48,23 @@ def counted(step: int) -> bool:
     return step > 2 * TURN and (step - 1) % TURN >= UNCOUNTED
 
 
-def compare_kernels(load: Callable[..., PretrainRun], *, name: str) -> str:
-    """Weights after one step with either kernels side by side, then the seconds of a step with each.
-
-    `load`: gives the run, of `STEPS` steps, with more settings.
-    """
+def compare_kernels(recipe: str, overrides: Sequence[str], corpus: Path, precision: Precision) -> str:
+    """Weights after one step with either kernels side by side, then the seconds of a step with each."""
+    config = load_pretrain_config(recipe, overrides, corpus=corpus).model
+    settings = [*overrides, "max_eval_examples=0", f"train.precision={measured(precision, config)}"]
+    one_step = [*settings, "train.duration=1 steps", "train.warmup=0"]
     with tempfile.TemporaryDirectory() as scratch:
-        weights = {}
+        after_one_step = {}
         for native in ("true", "false"):
-            one_step = load("train.duration=1 steps", "train.warmup=0", f"compute.native_kernels={native}")
-            pretrain(one_step, Path(scratch) / native, callbacks=[KeepWeights(weights, native)])
-        run, turns = load(), KernelTurns()
-        pretrain(run, Path(scratch) / "run", callbacks=[turns])
-    difference = (weights["true"] - weights["false"]).norm() / weights["false"].norm()
+            run = load_pretrain_config(recipe, [*one_step, f"compute.native_kernels={native}"], corpus=corpus)
+            pretrain(run, Path(scratch) / native, callbacks=[kept := KeepWeights()])
+            after_one_step[native] = kept.weights
+        run = load_pretrain_config(recipe, [*settings, f"train.duration={STEPS} steps"], corpus=corpus)
+        pretrain(run, Path(scratch) / "run", callbacks=[turns := KernelTurns()])
+    difference = (after_one_step["true"] - after_one_step["false"]).norm() / after_one_step["false"].norm()
     native, by_torch = turns.seconds[True], turns.seconds[False]
     return (
-        f"{name}, {torch.get_num_threads()} threads, {run.train.precision}: weights after one step differ by "
+        f"{recipe}, {torch.get_num_threads()} threads, {run.train.precision}: weights after one step differ by "
         f"{difference:.1e} of their norm; a step takes {1e3 * mean(by_torch):.0f} ms with the kernels of torch, "
         f"{1e3 * mean(native):.0f} ms with the compiled ones: {mean(by_torch) / mean(native):.2f} times as fast "
         f"(medians {1e3 * median(by_torch):.0f} and {1e3 * median(native):.0f} ms: "
@@ -73,8 +75,7 @@ def compare_kernels(load: Callable[..., PretrainRun], *, name: str) -> str:
 class KeepWeights(Callback):
     """All weights after a step, as one vector."""
 
-    def __init__(self, kept: dict[str, torch.Tensor], name: str) -> None:
-        self._kept, self._name = kept, name
+    weights: torch.Tensor
 
     def on_step(self, run: RunState, record: StepRecord) -> None:
-        self._kept[self._name] = parameters_to_vector(run.model.parameters()).detach().clone()
+        self.weights = parameters_to_vector(run.model.parameters()).detach().clone()

@@ -1,9 +1,9 @@
-"""Steps of a pretraining recipe, as it runs them: their share of the peak, and their time with either kernels."""
+"""Steps of a pretraining recipe, as it runs them, and the share of the peak that they reach."""
 
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
 import numpy as np
 import torch
@@ -11,34 +11,18 @@ from libraries import speed_timing as timing
 
 from litebert.analysis.curves import read_curves
 from litebert.commands.pretrain.pretrain import pretrain
-from litebert.commands.pretrain.pretrain_settings import PretrainRun, load_pretrain_config
-from litebert.settings import TrainingPrecision
-from steps.kernel_turns import STEPS as STEPS_IN_TURN
-from steps.kernel_turns import compare_kernels
-from steps.step_parts import CPU, DTYPES, precision_of
+from litebert.commands.pretrain.pretrain_settings import load_pretrain_config
+from steps.step_parts import CPU, DTYPES, Precision, measured
 
 STEPS: Final = 60
 """Of which the first quarter, in which oneDNN compiles the matrix products, is not counted."""
-
-
-def turns_of_kernels(
-    recipe: str, overrides: Sequence[str], corpus: Path, precision: Literal["auto", TrainingPrecision]
-) -> str:
-    """Time of a step with the kernels of torch and with the compiled ones, in turn in one run."""
-
-    def load(*more: str) -> PretrainRun:
-        return load_pretrain_config(recipe, [*settings, *more], corpus=corpus)
-
-    settings = [*overrides, "max_eval_examples=0", f"train.duration={STEPS_IN_TURN} steps"]
-    settings.append(f"train.precision={precision_of(precision, load().model)}")
-    return compare_kernels(load, name=recipe)
 
 
 def recipe_share(
     recipe: str,
     overrides: Sequence[str],
     corpus: Path,
-    precision: Literal["auto", TrainingPrecision],
+    precision: Precision,
     *,
     seconds: float,
     native: bool,
@@ -53,7 +37,7 @@ def recipe_share(
         "train.log_every=1",
         "max_eval_examples=0",
         f"compute.native_kernels={str(native).lower()}",
-        f"train.precision={precision_of(precision, config)}",
+        f"train.precision={measured(precision, config)}",
     ]
     run = load_pretrain_config(recipe, [*overrides, *fixed], corpus=corpus)
     with tempfile.TemporaryDirectory() as scratch:

@@ -20,12 +20,13 @@ from litebert.model.losses import classification_loss
 from litebert.model.matmul_speed import measure_matmul_speed
 from litebert.model.models import ForPretraining
 from litebert.precision import autocast
-from litebert.settings import TrainingPrecision
 from litebert.training.optim.lamb import Lamb
 from steps.product_times import product_flops, product_seconds
 
 CPU: Final = torch.device("cpu")
-DTYPES: Final = {"fp32": torch.float32, "bf16": torch.bfloat16}
+MeasuredPrecision = Literal["fp32", "bf16"]
+Precision = Literal["auto"] | MeasuredPrecision
+DTYPES: Final[dict[MeasuredPrecision, torch.dtype]] = {"fp32": torch.float32, "bf16": torch.bfloat16}
 COPIED_BYTES: Final = 2**28
 TURNS: Final = 5
 
@@ -43,13 +44,15 @@ class Part:
     """Its matrix products by themselves."""
 
 
-def precision_of(named: Literal["auto", TrainingPrecision], config: ModelConfig) -> TrainingPrecision:
-    """The precision that was named, otherwise what `auto` is for products of this model."""
-    return measure_matmul_speed(config, "training").fastest if named == "auto" else named
+def measured(precision: Precision, config: ModelConfig) -> MeasuredPrecision:
+    """A precision; for `auto`, the one that it is for products of this model."""
+    if precision != "auto":
+        return precision
+    return "bf16" if measure_matmul_speed(config, "training").fastest == "bf16" else "fp32"
 
 
 def model_parts(
-    model: ForPretraining, batch: PretrainBatch, precision: TrainingPrecision, *, seconds: float
+    model: ForPretraining, batch: PretrainBatch, precision: MeasuredPrecision, *, seconds: float
 ) -> list[Part]:
     """Every part that autograd runs through, forward and backward."""
     encoder, config = model.encoder, model.config
@@ -93,7 +96,7 @@ def measured_part(
     times: int,
     function: Callable[[Tensor], Tensor],
     inputs: Tensor,
-    precision: TrainingPrecision,
+    precision: MeasuredPrecision,
     *,
     seconds: float,
 ) -> Part:
@@ -113,7 +116,7 @@ def measured_part(
     return Part(name, times * taken, times * flops, times * kept, times * alone)
 
 
-def kept_bytes(function: Callable[[Tensor], Tensor], inputs: Tensor, precision: TrainingPrecision) -> int:
+def kept_bytes(function: Callable[[Tensor], Tensor], inputs: Tensor, precision: MeasuredPrecision) -> int:
     """Bytes that one forward pass keeps for the backward pass, its input among them.
 
     Two passes keep the same weights, and the same copies of them in 16 bits, but each its own input and results.
@@ -133,7 +136,7 @@ def kept_bytes(function: Callable[[Tensor], Tensor], inputs: Tensor, precision: 
     return sum(size for place, size in second.items() if place not in first)
 
 
-def forward_and_backward(model: ForPretraining, batch: PretrainBatch, precision: TrainingPrecision) -> None:
+def forward_and_backward(model: ForPretraining, batch: PretrainBatch, precision: MeasuredPrecision) -> None:
     """A step without the optimizer."""
     with autocast(precision, CPU):
         loss = who.our_loss(model, batch)
@@ -142,7 +145,7 @@ def forward_and_backward(model: ForPretraining, batch: PretrainBatch, precision:
 
 
 def rate_and_step(
-    model: ForPretraining, batch: PretrainBatch, precision: TrainingPrecision, *, seconds: float
+    model: ForPretraining, batch: PretrainBatch, precision: MeasuredPrecision, *, seconds: float
 ) -> tuple[float, float]:
     """FLOP/s of a square product and seconds of a step, medians of turns: the speed of a machine varies with time."""
     rates, steps = [], []

@@ -134,14 +134,16 @@ def test_tf_checkpoint_optimizer_state_is_dropped_unread(tmp_path):
 def test_tf_checkpoint_global_step_is_optimizer_state(tmp_path):
     prefix, _ = saved(tmp_path / "t", "SentenceEmbedder")
     write_bundle(tmp_path / "c" / "model.ckpt", {**variables(prefix), "global_step": np.int64(125_000)[()]})
-    checkpoint = read_tf_checkpoint(tmp_path / "c", config=tmp_path / "t" / CONFIG)
+    shutil.copyfile(tmp_path / "t" / CONFIG, tmp_path / "c" / CONFIG)
+    checkpoint = read_tf_checkpoint(tmp_path / "c")
     assert checkpoint.weights.dropped == (("global_step", "optimizer state"),)
 
 
 def test_tf_checkpoint_of_the_tensorflow_hub_is_a_masked_lm(tmp_path):
     prefix, weights = saved(tmp_path / "t", "ForMaskedLM")
     write_bundle(tmp_path / "c" / "variables", {f"module/{name}": a for name, a in variables(prefix).items()})
-    checkpoint = read_tf_checkpoint(tmp_path / "c", config=tmp_path / "t" / CONFIG)
+    shutil.copyfile(tmp_path / "t" / CONFIG, tmp_path / "c" / CONFIG)
+    checkpoint = read_tf_checkpoint(tmp_path / "c")
     assert checkpoint.spec.model == "ForMaskedLM"
     assert checkpoint.weights.mapped[0][0] == "module/bert/embeddings/word_embeddings"
     assert_same_weights(checkpoint.weights.tensors, weights)
@@ -149,8 +151,9 @@ def test_tf_checkpoint_of_the_tensorflow_hub_is_a_masked_lm(tmp_path):
 
 def test_tf_checkpoint_of_another_model_is_refused(tmp_path):
     write_bundle(tmp_path / "c", {"resnet/kernel": np.zeros(3, "f4")})
+    shutil.copyfile(checkpoint_prefix("relu").parent / CONFIG, tmp_path / CONFIG)
     with pytest.raises(CheckpointError, match="not an ALBERT checkpoint"):
-        read_tf_checkpoint(tmp_path / "c", config=checkpoint_prefix("relu").parent / CONFIG)
+        read_tf_checkpoint(tmp_path / "c")
 
 
 def test_tf_checkpoint_is_verified_against_its_manifest(tmp_path):

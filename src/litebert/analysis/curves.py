@@ -4,11 +4,14 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from litebert.errors import DataError
+
+POINTS: Final = 240
+"""Windows of a drawn curve."""
 
 
 class RunningStatistics(NamedTuple):
@@ -29,12 +32,10 @@ class Curve:
     values: tuple[float, ...]
 
 
-def running_statistics(
-    x: np.ndarray, values: np.ndarray, *, window: float = 0.04, points: int = 240
-) -> RunningStatistics:
-    """Statistics over windows of a share `window` of the values; at most `points` + 1 windows, the last at the end."""
+def running_statistics(x: np.ndarray, values: np.ndarray, *, window: float = 0.04) -> RunningStatistics:
+    """Statistics over windows of a share `window` of the values; at most `POINTS` + 1 windows, the last at the end."""
     size, width = len(values), max(1, round(window * len(values)))
-    ends = np.unique(size - np.linspace(0, size - 1, points + 1).round().astype(np.int64))
+    ends = np.unique(size - np.linspace(0, size - 1, POINTS + 1).round().astype(np.int64))
     windows = [values[max(0, end - width) : end] for end in ends]
     lower, upper = np.array([np.percentile(part, (25, 75)) for part in windows]).T
     return RunningStatistics(x[ends - 1], np.array([part.mean() for part in windows]), lower, upper)

@@ -13,7 +13,7 @@ p.note { color: #666; }
 """
 
 
-def html_page(title: str, sections: Iterable[str], *, style: str = "") -> str:
+def html_page(title: str, sections: Iterable[str], *, style: str) -> str:
     """A page with a heading and `sections`, which are HTML; `style` is added to the common style."""
     meta = '<meta charset="utf-8"><meta name="viewport" content="width=device-width">'
     head = f"{meta}<title>{escape(title)}</title><style>{STYLE}{style}</style>"

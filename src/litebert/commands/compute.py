@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar, cast, get_args
+from typing import TYPE_CHECKING, Any, Final, TypeVar, get_args
 
 from pydantic import Field
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from torch import nn
 
     from litebert.model.config import ModelConfig
-    from litebert.model.encoder import Encoder
     from litebert.training.distributed.context import DistributedContext
 
 R = TypeVar("R", bound=Any)
@@ -44,10 +43,11 @@ class Compute(Settings):
 
     def apply(self, model: "nn.Module") -> None:
         """Configure the encoder of `model`, and the kernels of this process, accordingly."""
+        from litebert.model.encoder import encoder_of
         from litebert.model.kernels.native.library import use_native_kernels
 
         use_native_kernels(enabled=self.native_kernels)
-        encoder = cast("Encoder", model.encoder)
+        encoder = encoder_of(model)
         encoder.activation_checkpoint_interval = self.activation_checkpoint_interval
         if self.compile:
             encoder.compile_blocks()

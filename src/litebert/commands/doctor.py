@@ -49,6 +49,8 @@ COLUMNS: tuple[InferencePrecision, ...] = ("fp32", "bf16", "fp16", "int8")
 LOW_DISK_BYTES = 2 * 1024**3
 MATRIX_SIZE = 4096
 """Of the square products that are measured on a GPU."""
+SECONDS = 0.3
+"""To spend on them, for each precision."""
 WIDTHS = preset("albert-base-v2")
 """Model whose products are measured on the processor."""
 
@@ -153,11 +155,11 @@ def _gpu_throughput() -> MatmulThroughput:
     return MatmulThroughput("cuda", "square", gflops, "bf16" if gpu_computes_bf16() else "fp32")
 
 
-def _gflops(dtype: torch.dtype, *, seconds: float = 0.3) -> float:
-    """GFLOP/s of the fastest of the products that fit into `seconds`."""
+def _gflops(dtype: torch.dtype) -> float:
+    """GFLOP/s of the fastest of the products that fit into `SECONDS`."""
     matrix = torch.ones(MATRIX_SIZE, MATRIX_SIZE, dtype=dtype, device="cuda")
     best, start = float("inf"), time.perf_counter()
-    while time.perf_counter() - start < seconds:
+    while time.perf_counter() - start < SECONDS:
         before = time.perf_counter()
         matrix @ matrix
         torch.cuda.synchronize()

@@ -57,18 +57,16 @@ class TFCheckpoint:
     """Keys of its config without an equivalent."""
 
 
-def read_tf_checkpoint(
-    path: Path, *, config: Path | None = None, as_model: ModelName | None = None, labels: Collection[str] = ()
-) -> TFCheckpoint:
+def read_tf_checkpoint(path: Path, *, as_model: ModelName | None = None, labels: Collection[str] = ()) -> TFCheckpoint:
     """The checkpoint at a prefix, at an `.index` file or in a directory; every checksum is verified.
 
-    `config` is the path of `albert_config.json`, if it is not beside the checkpoint. `as_model` is required where the
-    variables are ambiguous: a head with one output is RACE's or STS-B's. `labels` are the names of the classes.
+    `albert_config.json` must be beside it. `as_model` is required where the variables are ambiguous: a head with one
+    output is RACE's or STS-B's. `labels` are the names of the classes.
     """
     bundle = open_bundle(path)
     if (bundle.prefix.parent / MANIFEST).is_file():
         verify_manifest(bundle.prefix.parent)
-    settings, ignored = read_config(config or bundle.prefix.with_name(CONFIG))
+    settings, ignored = read_config(bundle.prefix.with_name(CONFIG))
     variables = {name.removeprefix(_HUB_SCOPE): name for name in bundle.entries}
     model = as_model or _model_of(bundle, variables)
     weights = _map_variables(bundle, variables, settings)
@@ -100,7 +98,7 @@ def write_tf_checkpoint(
 
 def read_config(path: Path) -> tuple[ModelConfig, tuple[str, ...]]:
     """The config in an `albert_config.json`, and its keys without an equivalent."""
-    values = read_json_object(path, if_missing="put the config of the checkpoint there or give its path")
+    values = read_json_object(path, if_missing="put the config of the checkpoint there")
     for key, supported in _UNUSED_KEYS.items():
         if values.get(key, supported) != supported:
             raise ConfigError(f"{path}: {key} is {values[key]!r}, expected {supported}; this variant is not supported")

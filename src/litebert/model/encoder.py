@@ -1,10 +1,10 @@
 """The ALBERT encoder: embeddings, their projection, and a loop over the sharing schedule.
 
 Settings that change how it is computed, never what, are attributes set from outside and are not saved:
-`attention_kernel`, `activation_checkpoint_interval`, `compile_blocks`. `training_layers` changes what is trained.
+`attention_kernel`, `activation_checkpoint_interval`, `run_block`. `training_layers` changes what is trained.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import cast
 
 import torch
@@ -33,6 +33,9 @@ from litebert.model.outputs import EncoderOutput
 from litebert.model.shapes import Starts
 from litebert.model.sharing_schedule import Schedule, sharing_schedule, stored_blocks
 
+BlockFunction = Callable[[nn.Module, nn.Module, Tensor, BlockInputs], Tensor]
+"""From a stored attention, a stored feed-forward layer, hidden states and further inputs to hidden states."""
+
 
 class Encoder(nn.Module):
     """ALBERT with any parameter sharing, or BERT: the config decides which blocks are stored and when each one runs.
@@ -44,6 +47,8 @@ class Encoder(nn.Module):
     """How attention is computed; all kernels give the same outputs at the real tokens. None: `default_kernel`."""
     activation_checkpoint_interval: int | None = None
     """Store activations once every this many blocks and recompute the others in the backward pass; None: store all."""
+    run_block: BlockFunction
+    """What computes one block; by default the function `run_block` of this module."""
     training_layers: tuple[int, ...] | None = None
     """Positions in `schedule` of the layers that run in training mode; None: all. In evaluation all layers run."""
     adapters: LoRASettings | None = None
@@ -63,7 +68,7 @@ class Encoder(nn.Module):
         self.recursion_lora = nn.ModuleList(RecursionLoRA(config) for _ in updated)
         self.final_norm = LayerNorm(H, eps=config.layer_norm_eps) if config.norm_first else nn.Identity()
         self.pooler = nn.Linear(H, H) if pooler else None
-        self._run_block = run_block
+        self.run_block = run_block
 
     def forward(
         self,
@@ -98,7 +103,7 @@ class Encoder(nn.Module):
     def _run_blocks(self, schedule: Schedule, x: Tensor, inputs: Sequence[BlockInputs]) -> Iterator[Tensor]:
         """The loop over the sharing schedule: the output of each block, `feed_forward(attention(x))`, in order."""
         for (attention, feed_forward), block_inputs in zip(schedule, inputs, strict=True):
-            x = self._run_block(self.attentions[attention], self.feed_forwards[feed_forward], x, block_inputs)
+            x = self.run_block(self.attentions[attention], self.feed_forwards[feed_forward], x, block_inputs)
             yield x
 
     def at_positions(
@@ -171,7 +176,7 @@ class Encoder(nn.Module):
 
     def compile_blocks(self, *, backend: str = "inductor") -> None:
         """Compile one block with `torch.compile` and run it in the loop: compile time does not grow with depth."""
-        self._run_block = torch.compile(run_block, backend=backend)
+        self.run_block = torch.compile(run_block, backend=backend)
 
     def _layout(self, attention_mask: Tensor, sequence_starts: Tensor | None, *, causal: bool) -> Layout:
         length, longest = attention_mask.shape[1], self.config.max_position_embeddings
@@ -231,6 +236,13 @@ class Encoder(nn.Module):
             outputs = cast(list[Tensor], recomputed)
             x = outputs[-1]
             yield from outputs
+
+
+def encoder_of(model: nn.Module) -> Encoder:
+    """The encoder of any model with a head, which is its attribute `encoder`."""
+    encoder = model.encoder
+    assert isinstance(encoder, Encoder), type(model).__name__
+    return encoder
 
 
 def row_starts(input_ids: Int[Tensor, "B S"]) -> Int[Tensor, " B"]:

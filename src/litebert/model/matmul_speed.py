@@ -52,16 +52,13 @@ class MatmulSpeed:
         return ", ".join(f"{name} {speed:,.0f}" for name, speed in self.gflops.items()) + " GFLOP/s"
 
 
-def measure_matmul_speed(
-    config: ModelConfig, use: Use, *, extra: tuple[InferencePrecision, ...] = (), seconds: float = SECONDS
-) -> MatmulSpeed:
-    """The speed of the feed-forward products of a model on this processor, in about `seconds`.
+def measure_matmul_speed(config: ModelConfig, use: Use, *, extra: tuple[InferencePrecision, ...] = ()) -> MatmulSpeed:
+    """The speed of the feed-forward products of a model on this processor, in about `SECONDS`.
 
     Args:
         config: of the model; its widths are what matters.
         use: training measures forward and backward products of torch, inference prepacked weights.
         extra: precisions to measure besides those that `auto` chooses from.
-        seconds: time for all precisions together.
     """
     candidates = [name for name in (*CANDIDATES[use], *extra) if use == "training" or has_operators(name)]
     hidden, inner = min(config.hidden_size, _MAX_WIDTH), min(config.intermediate_size, 4 * _MAX_WIDTH)
@@ -71,7 +68,7 @@ def measure_matmul_speed(
         calls = {
             name: make(torch.full((rows, hidden), 0.1), torch.full((inner, hidden), 0.1), name) for name in candidates
         }
-        best = _fastest_calls(calls, seconds=seconds)
+        best = _fastest_calls(calls)
     products = 3 if use == "training" else 1
     return MatmulSpeed({name: products * 2e-9 * rows * hidden * inner / best[name] for name in candidates})
 
@@ -93,9 +90,7 @@ def _inference_product(x: Tensor, weight: Tensor, precision: InferencePrecision)
     return lambda: dense(x)
 
 
-def _fastest_calls(
-    calls: Mapping[InferencePrecision, Callable[[], Any]], *, seconds: float
-) -> dict[InferencePrecision, float]:
+def _fastest_calls(calls: Mapping[InferencePrecision, Callable[[], Any]]) -> dict[InferencePrecision, float]:
     """Seconds of the fastest call of each; calls alternate, so that other load of the machine meets all alike."""
     best = dict.fromkeys(calls, float("inf"))
     start = time.perf_counter()
@@ -106,5 +101,5 @@ def _fastest_calls(
             before = time.perf_counter()
             call()
             best[name] = min(best[name], time.perf_counter() - before)
-        if time.perf_counter() - start > seconds:
+        if time.perf_counter() - start > SECONDS:
             return best

@@ -1,11 +1,11 @@
 """Groups of parameters for fine-tuning, by name: frozen parts, and the depth of each layer."""
 
 from collections.abc import Mapping
-from typing import Final, cast
+from typing import Final
 
 from torch import nn
 
-from litebert.model.encoder import Encoder
+from litebert.model.encoder import Encoder, encoder_of
 from litebert.model.layers.lora import is_adapter
 from litebert.model.layers.lora_settings import Freeze
 from litebert.model.sharing_schedule import Schedule, sharing_schedule
@@ -41,7 +41,7 @@ def layer_depths(model: nn.Module) -> dict[str, int]:
     have depths 1, 2, … from the top down; a block that all layers share has depth 1; an attention shared by all layers
     has the depth of the top feed-forward. Per-layer adapters have the depths of their layers.
     """
-    encoder = cast(Encoder, model.encoder)
+    encoder = encoder_of(model)
     stored_schedule = sharing_schedule(encoder.config)
     adapters, stored = (_block_depths(encoder, schedule) for schedule in (encoder.schedule, stored_schedule))
     # With per-layer adapters each layer has a block of its own, whose weights are those of a stored block.

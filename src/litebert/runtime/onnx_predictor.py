@@ -1,7 +1,6 @@
 """`Predictor` of an exported model, with the methods and the answers of `litebert.Predictor`."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Final, Self
@@ -17,16 +16,14 @@ from litebert.inference.method_inputs import (
     validate_threshold,
 )
 from litebert.inference.prediction_methods import PredictionMethods, unit_length, validate_order_head
-from litebert.runtime.export_metadata import GRAPH_FILES, ExportMetadata
+from litebert.runtime.export_metadata import GRAPH_FILES
+from litebert.runtime.exported_tokenizer import load_tokenizer
 from litebert.runtime.onnx_model import OnnxModel
 from litebert.runtime.onnx_tasks import ONNX_TASKS
 from litebert.tasks.encoded import Encoded, PaddedArrays, batches_by_length, build_feature, pad, warn_empty
 from litebert.tasks.masked_text import DEFAULT_TOP_K, filled_masks, masked_feature
 from litebert.tasks.results import FilledMasks, softmax
-from litebert.tokenization.normalize import normalize
-from litebert.tokenization.sentencepiece_model import SentencePieceModel
 from litebert.tokenization.tokenizer import Tokenizer
-from litebert.tokenization.wordpiece_model import WordPieceModel
 
 TOKENS_PER_BATCH: Final = 2048
 """Padded tokens of a batch."""
@@ -244,45 +241,3 @@ def _graph_file(directory: Path, precision: str | None) -> Path:
     others = [each for each, name in GRAPH_FILES.items() if (directory / name).is_file()]
     advice = f"choose {' or '.join(others)}, which it has" if others else "give a directory from `litebert export`"
     raise CheckpointError(f"{directory}: has no {' or '.join(names)}; {advice}")
-
-
-_VOCABULARIES: Final = {kind.file_name: kind for kind in (SentencePieceModel, WordPieceModel)}
-
-
-@dataclass(frozen=True)
-class PlainTextSettings:
-    """`TextSettings` without pydantic."""
-
-    lowercase: bool
-    keep_accents: bool
-    digit_comma: bool
-
-    def normalize(self, text: str) -> str:
-        """The text, normalized."""
-        return normalize(text, lowercase=self.lowercase, keep_accents=self.keep_accents)
-
-    def to_dict(self) -> dict[str, bool]:
-        """Plain values."""
-        return asdict(self)
-
-    def replace(self, **changes: bool) -> Self:
-        """A copy with some fields changed."""
-        return replace(self, **changes)
-
-
-def load_tokenizer(directory: Path, metadata: ExportMetadata) -> Tokenizer:
-    """The tokenizer with which the model was exported; CheckpointError if the vocabulary file is another one."""
-    path = directory / metadata.vocabulary
-    if metadata.vocabulary not in _VOCABULARIES or not path.is_file():
-        raise CheckpointError(f"{path}: missing; copy the vocabulary of the exported model there")
-    try:
-        settings: Any = PlainTextSettings(**metadata.text_settings)
-    except TypeError:
-        raise CheckpointError(f"{directory}: the metadata are damaged; export the model again") from None
-    tokenizer = Tokenizer(_VOCABULARIES[metadata.vocabulary](path.read_bytes(), settings, where=str(path)))
-    if tokenizer.fingerprint != metadata.tokenizer:
-        raise CheckpointError(
-            f"{path}: fingerprint {tokenizer.fingerprint[:12]}…, the model was exported with "
-            f"{metadata.tokenizer[:12]}…; take the vocabulary of the export directory"
-        )
-    return tokenizer

@@ -8,7 +8,6 @@ import logging
 import signal
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -27,6 +26,7 @@ from litebert.training.checkpointing.run_checkpoints import Fingerprint, RunChec
 from litebert.training.distributed.context import DistributedContext, distribute_model
 from litebert.training.loop.freed_memory import freed_memory_kept
 from litebert.training.loop.memory import memory_used, translate_memory_errors
+from litebert.training.loop.prefetcher import Prefetcher
 from litebert.training.loop.run_schedule import RunSchedule, TrainingProgress
 from litebert.training.loop.signals import StopSignals, interruptible
 from litebert.training.loop.step import (
@@ -35,9 +35,8 @@ from litebert.training.loop.step import (
     TrainStep,
     UpdateLimits,
     gradient_scaler,
-    peak_flops,
-    throughput,
 )
+from litebert.training.loop.throughput import peak_flops, throughput
 from litebert.training.optim.optimizers import build_optimizer
 from litebert.training.protocols import Batch, BatchSource, Number, Objective
 from litebert.training.train_settings import TrainSettings
@@ -79,31 +78,6 @@ class TrainResult:
     """That of the next update: 0 at the end of most schedules, above 0 if the run was stopped early."""
     stopped_early: bool
     """Whether a callback stopped the run before its duration."""
-
-
-class Prefetcher:
-    """Makes the microbatches of the next step in a thread, while the device computes this one."""
-
-    def __init__(self, batches: BatchSource) -> None:
-        self._batches = batches
-        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="litebert-batches")
-        self._ahead: tuple[int, Future[Sequence[Batch]]] | None = None
-
-    def __enter__(self) -> "Prefetcher":
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._thread.shutdown(wait=True, cancel_futures=True)
-
-    def microbatches(self, step: int) -> Sequence[Batch]:
-        """Microbatches of global batch `step` on this rank; those of the next one are begun."""
-        ready = self._ahead[1] if self._ahead and self._ahead[0] == step else self._begin(step)
-        batches = ready.result()
-        self._ahead = (step + 1, self._begin(step + 1))
-        return batches
-
-    def _begin(self, step: int) -> Future[Sequence[Batch]]:
-        return self._thread.submit(self._batches.microbatches, step)
 
 
 class Trainer:

@@ -54,7 +54,7 @@ def test_blocks_in_one_call_have_the_states_of_their_layers(settings, causal, th
     torch.set_num_threads(threads)
     found = states(model.encoder, batch, causal=causal)
     assert calls == [37] * len(model.encoder.schedule)
-    model.encoder._run_block = run_block
+    model.encoder.run_block = run_block
     expected = states(model.encoder, batch, causal=causal)
     assert calls == [37] * len(model.encoder.schedule)
     for one, other in zip(found, expected, strict=True):
@@ -109,7 +109,7 @@ def test_rotation_in_another_default_dtype_is_that_of_32_bits(tiny_config, calls
 
 def test_each_block_is_packed_once(tiny_config):
     model = prepacked(ForPretraining(tiny_config), "fp32")
-    runner = model.encoder._run_block
+    runner = model.encoder.run_block
     assert isinstance(runner, BlockRunner)
     batch = random_batch(tiny_config, padded_mask([3]))
     for _ in range(2):

@@ -4,7 +4,8 @@ import pytest
 import torch
 
 from litebert.training.distributed.context import DistributedContext
-from litebert.training.loop.step import StepCounts, peak_flops, peak_flops_of, throughput
+from litebert.training.loop.step import StepCounts
+from litebert.training.loop.throughput import peak_flops, peak_flops_of, throughput
 
 
 def test_throughput_is_per_second():

@@ -5,7 +5,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import cast
 
 import torch
 from torch import nn
@@ -19,7 +18,7 @@ from litebert.corpus.format.matching_corpus import open_matching_corpus
 from litebert.corpus.format.shards import Corpus
 from litebert.corpus.sampling.pretrain_batches import PretrainBatches
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
-from litebert.model.encoder import Encoder
+from litebert.model.encoder import Encoder, encoder_of
 from litebert.model.io.hub import model_directory
 from litebert.model.io.model_directory import load_model, spec_of
 from litebert.model.io.model_spec import ModelSpec
@@ -45,7 +44,7 @@ def layer_transitions(model: nn.Module, batches: PretrainBatches) -> LayerTransi
     Of a pre-norm model they are those of the residual stream: the final norm is no part of the last layer.
     """
     (batch,) = batches.microbatches(0)
-    encoder = cast(Encoder, model.encoder).eval()
+    encoder = encoder_of(model).eval()
     with _without_final_norm(encoder):
         output = encoder(batch.input_ids, batch.attention_mask, batch.token_type_ids, output_hidden_states=True)
     of_layers = output.hidden_states[:: encoder.config.inner_group_num]

@@ -94,7 +94,7 @@ def _train(
     lr_multipliers = set_trainable(model, run)
     dev = EvaluationSet.prepare(data.dev, data.task, pipeline)
     world.on_rank_zero(lambda: _validate_same_examples(directory, dev))
-    best = _best_model(run, data, dev, pipeline, directory=directory, world=world)
+    best = _best_model(data, dev, pipeline, directory=directory, world=world)
     milestones = Milestones(
         directory.milestones, save=lambda model, path: _save(data.task, None, replace(pipeline, model=model), path)
     )
@@ -232,7 +232,6 @@ def _evaluation(directory: RunDirectory) -> Record:
 
 
 def _best_model(
-    run: FinetuneRun,
     data: RunData,
     dev: EvaluationSet,
     pipeline: Pipeline,

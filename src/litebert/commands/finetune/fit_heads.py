@@ -3,7 +3,6 @@
 import logging
 import math
 from collections.abc import Sequence
-from typing import cast
 
 import numpy as np
 import torch
@@ -15,7 +14,7 @@ from litebert.commands.finetune.setup import RunData
 from litebert.commands.finetune.token_pairs import pairs_of
 from litebert.errors import ConfigError, DataError
 from litebert.inference.pipeline import Pipeline
-from litebert.model.encoder import Encoder
+from litebert.model.encoder import encoder_of
 from litebert.model.initialization.fitted_heads import attention_to_equal_tokens, fit_duplicate_token_heads_
 from litebert.model.io.model_directory import spec_of
 from litebert.randomness import rng_for
@@ -42,7 +41,7 @@ def fit_heads(run: FinetuneRun, data: RunData, pipeline: Pipeline, world: Distri
     and `if_pairs` the model stays as it is. Raises DataError for other rows of single texts or with few tokens,
     ConfigError for a model whose heads do not find equal tokens in the first layer.
     """
-    encoder = cast(Encoder, pipeline.model.encoder)
+    encoder = encoder_of(pipeline.model)
 
     def fitted() -> dict[str, Tensor] | None:
         features = _features(run, data, pipeline)

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Final, cast, get_args
+from typing import Any, Final, get_args
 
 import torch
 from torch import Tensor, nn
@@ -20,6 +20,7 @@ from litebert.files import MANIFEST, atomic_directory, json_bytes, path_of, veri
 from litebert.hub_download import HubOptions
 from litebert.model import models
 from litebert.model.config import ModelConfig
+from litebert.model.encoder import encoder_of
 from litebert.model.io.adapter_names import from_saved_names, has_adapters, to_saved_names
 from litebert.model.io.hf_weights import IDENTITY, MappedWeights, tensors_from_transformers, tensors_to_transformers
 from litebert.model.io.hub import HUB, model_directory
@@ -133,7 +134,7 @@ def config_contents(
 ) -> dict[str, bytes]:
     """`config.json`, for a directory with the weights of `model` in `litebert.safetensors`; adapters are not merged."""
     spec = spec_of(model, labels=labels, problem_type=problem_type)
-    return {CONFIG: json_bytes(to_own_json(spec.replace(adapters=cast(Any, model).encoder.adapters)))}
+    return {CONFIG: json_bytes(to_own_json(spec.replace(adapters=encoder_of(model).adapters)))}
 
 
 def check_replaceable(directory: Path, marker: str) -> None:
@@ -167,7 +168,7 @@ def spec_of(model: nn.Module, *, labels: Collection[str] = (), problem_type: Pro
         "config": config.to_dict(),
         "labels": names,
         "problem_type": problem_type,
-        "adapters": None if can_be_merged(model) else cast(Any, model).encoder.adapters,
+        "adapters": None if can_be_merged(model) else encoder_of(model).adapters,
     }
     fields |= {"pooling": getattr(model, "pooling", "mean"), "pairing": getattr(model, "pairing", None)}
     return ModelSpec.parse(fields, where="model")

@@ -5,7 +5,7 @@ adapter per layer, which cannot, because the layers then differ: shared weights 
 """
 
 from copy import deepcopy
-from typing import Any, cast
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -13,7 +13,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from litebert.errors import ConfigError
-from litebert.model.encoder import Encoder
+from litebert.model.encoder import Encoder, encoder_of
 from litebert.model.layers.lora_settings import LoRASettings
 from litebert.model.sharing_schedule import sharing_schedule
 from litebert.model.truncated_normal import fill_truncated_normal
@@ -54,7 +54,7 @@ def attach(model: nn.Module, settings: LoRASettings, *, seed: int = 0) -> None:
 
     Raises ConfigError if the encoder has adapters, or no dense layer of one of the names.
     """
-    encoder = cast(Encoder, model.encoder)
+    encoder = encoder_of(model)
     if encoder.adapters is not None:
         raise ConfigError(
             "adapters: the model already has adapters; train those, or start from a model without adapters"
@@ -88,7 +88,7 @@ def merged(model: nn.Module) -> nn.Module:
         return model
     assert can_be_merged(model), "per-layer adapters of a shared block"
     copy = deepcopy(model)
-    encoder = cast(Encoder, copy.encoder)
+    encoder = encoder_of(copy)
     encoder.adapters = None
     for _, block in _blocks(encoder):
         for name, layer in list(block.named_children()):

@@ -3,14 +3,14 @@
 import copy
 from collections.abc import Iterable
 from functools import partial
-from typing import Any, Final, TypeVar, cast
+from typing import Final, TypeVar, cast
 
 import torch
 from torch import nn
 
 from litebert.machine import has_bf16_instructions
-from litebert.model.encoder import Encoder
-from litebert.model.layers.block import NO_UPDATES
+from litebert.model.encoder import Encoder, encoder_of
+from litebert.model.layers.block import NO_UPDATES, Attention, FeedForward
 from litebert.model.prepacked.few_rows import BlockRunner
 from litebert.model.prepacked.int8_linear import Int8Linear
 from litebert.model.prepacked.prepacked_layers import Dense, PrepackedAttention, PrepackedFeedForward
@@ -70,7 +70,7 @@ def prepacked(model: nn.Module, precision: InferencePrecision) -> nn.Module:
     LoRA adapters and the updates of recursion LoRA are added to these weights. Later changes of the blocks of `model`
     do not reach the copy.
     """
-    encoder = cast(Encoder, model.encoder)
+    encoder = encoder_of(model)
     dense, activation = DENSE[precision], encoder.config.hidden_act
     attentions = [(block, NO_UPDATES) for block in encoder.attentions]
     feed_forwards = [(block, NO_UPDATES) for block in encoder.feed_forwards]
@@ -86,16 +86,16 @@ def prepacked(model: nn.Module, precision: InferencePrecision) -> nn.Module:
     fast = _with_children(
         encoder,
         attentions=nn.ModuleList(
-            PrepackedAttention(cast(Any, block), dense, own, project=project, chunked=in_int8)
+            PrepackedAttention(cast(Attention, block), dense, own, project=project, chunked=in_int8)
             for block, own in attentions
         ),
         feed_forwards=nn.ModuleList(
-            PrepackedFeedForward(cast(Any, block), dense, activation, own, chunked=in_int8)
+            PrepackedFeedForward(cast(FeedForward, block), dense, activation, own, chunked=in_int8)
             for block, own in feed_forwards
         ),
         recursion_lora=nn.ModuleList(),
     )
-    fast.schedule, fast.attention_kernel, fast._run_block = schedule, "length_sorted", BlockRunner(activation)
+    fast.schedule, fast.attention_kernel, fast.run_block = schedule, "length_sorted", BlockRunner(activation)
     return _with_children(model, encoder=fast)
 
 

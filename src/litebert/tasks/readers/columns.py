@@ -57,14 +57,14 @@ class Columns:
 def with_default_pair(columns: Columns, table: Table) -> Columns:
     """`columns`, with `text_pair` as the second text if the table has such texts and nothing else is read from it."""
     others = (columns.text_name, columns.label_name, *columns.named())
-    if columns.text_pair is not None or DEFAULT_PAIR in others or not _has_texts(table, DEFAULT_PAIR):
+    if columns.text_pair is not None or DEFAULT_PAIR in others or not _has_default_pair(table):
         return columns
     return replace(columns, text_pair=DEFAULT_PAIR)
 
 
-def _has_texts(table: Table, column: str) -> bool:
-    """Whether a column has texts and empty values alone, and not all are empty."""
-    values = [row.values.get(column) for row in table.rows] if column in table.columns else []
+def _has_default_pair(table: Table) -> bool:
+    """Whether the column `DEFAULT_PAIR` has texts and empty values alone, and not all are empty."""
+    values = [row.values.get(DEFAULT_PAIR) for row in table.rows] if DEFAULT_PAIR in table.columns else []
     return any(values) and all(isinstance(value, str | None) for value in values)
 
 

@@ -5,7 +5,7 @@ import threading
 import pytest
 import torch
 
-from litebert.training.trainer import Prefetcher
+from litebert.training.loop.prefetcher import Prefetcher
 from support.runs.toy import ToyBatches
 
 
