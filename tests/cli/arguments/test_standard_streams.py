@@ -10,8 +10,8 @@ import tempfile
 import pytest
 
 from litebert.cli.main import main
+from litebert.commands.predict import input_file
 from litebert.commands.predict import predict as predict_module
-from litebert.commands.predict import predict_stream
 
 
 @pytest.fixture
@@ -105,7 +105,7 @@ def signalled(monkeypatch):
                 os.kill(os.getpid(), number)
             return task_results(pipeline, examples)
 
-        monkeypatch.setattr(predict_stream, "ROWS_PER_WINDOW", 2)
+        monkeypatch.setattr(input_file, "ROWS_PER_WINDOW", 2)
         monkeypatch.setattr(predict_module, "_task_results", with_signal)
 
     before = signal.signal(signal.SIGTERM, fail)

@@ -8,8 +8,8 @@ import pytest
 from litebert.commands.evaluate.evaluate_labelled import evaluate_benchmark, evaluate_labelled
 from litebert.commands.finetune.finetune import finetune
 from litebert.commands.finetune.finetune_settings import FinetuneRun
-from litebert.commands.predict import predict_stream
-from litebert.commands.predict.predict_stream import Written
+from litebert.commands.predict import input_file
+from litebert.commands.predict.resumable_output import Written
 from litebert.errors import ConfigError, DataError
 from litebert.inference import inference_model, pipeline
 from litebert.model.config import ModelConfig
@@ -287,7 +287,7 @@ def test_ensemble_with_another_measured_precision_begins_again(tiny_tokenizer, t
     (tmp_path / "rows.csv").write_text("text\na\nthe film\n")
     fingerprints = []
     monkeypatch.setattr(
-        predict_stream,
+        input_file,
         "write_predictions",
         lambda *arguments, fingerprint, **_: fingerprints.append(fingerprint) or Written(2, {}),
     )
@@ -298,7 +298,7 @@ def test_ensemble_with_another_measured_precision_begins_again(tiny_tokenizer, t
 
 
 def test_interrupted_ensemble_continues_in_the_precisions_it_measured(tiny_tokenizer, tmp_path, monkeypatch, caplog):
-    monkeypatch.setattr(predict_stream, "ROWS_PER_WINDOW", 4)
+    monkeypatch.setattr(input_file, "ROWS_PER_WINDOW", 4)
     members = [save_member("opinions.csv", tiny_tokenizer, tmp_path / f"member{seed}", seed) for seed in range(2)]
     (tmp_path / "rows.csv").write_text("text\n" + "the film was good\nthe music was bad\n" * 5)
     whole, resumed = tmp_path / "whole" / "out.jsonl", tmp_path / "resumed" / "out.jsonl"
@@ -318,7 +318,7 @@ def test_interrupted_ensemble_continues_in_the_precisions_it_measured(tiny_token
 
 @pytest.mark.parametrize("change", ["rows", "members"])
 def test_interrupted_ensemble_measures_again_for_other_rows_or_members(tiny_tokenizer, tmp_path, monkeypatch, change):
-    monkeypatch.setattr(predict_stream, "ROWS_PER_WINDOW", 4)
+    monkeypatch.setattr(input_file, "ROWS_PER_WINDOW", 4)
     members = [save_member("opinions.csv", tiny_tokenizer, tmp_path / f"member{seed}", seed) for seed in range(2)]
     rows, out, measured = tmp_path / "rows.csv", tmp_path / "out.jsonl", []
     rows.write_text("text\n" + "the film\n" * 10)

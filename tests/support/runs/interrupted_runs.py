@@ -2,7 +2,7 @@
 
 import pytest
 
-from litebert.commands.predict import predict_stream
+from litebert.commands.predict import resumable_output
 
 
 class InterruptedRunError(BaseException):
@@ -11,7 +11,7 @@ class InterruptedRunError(BaseException):
 
 def interrupt(monkeypatch, run):
     """Call `run`, but end after two windows."""
-    save, saved = predict_stream._save_state, []
+    save, saved = resumable_output._save_state, []
 
     def save_and_end(*arguments):
         save(*arguments)
@@ -20,6 +20,6 @@ def interrupt(monkeypatch, run):
             raise InterruptedRunError
 
     with monkeypatch.context() as patch:
-        patch.setattr(predict_stream, "_save_state", save_and_end)
+        patch.setattr(resumable_output, "_save_state", save_and_end)
         with pytest.raises(InterruptedRunError):
             run()

@@ -22,12 +22,8 @@ from litebert.commands.predict.benchmark_predictions import (
     submission_text,
     validate_submission_name,
 )
-from litebert.commands.predict.predict_stream import (
-    InputFile,
-    output_fingerprint,
-    recorded_precisions,
-    validate_output_directory,
-)
+from litebert.commands.predict.input_file import InputFile, validate_output_directory
+from litebert.commands.predict.resumable_output import output_fingerprint, recorded_precisions
 from litebert.commands.result import Result
 from litebert.errors import ConfigError
 from litebert.files import write_text

@@ -8,7 +8,7 @@ from litebert.commands.data_arguments import ExampleArguments
 from litebert.commands.ensemble.members import Member
 from litebert.commands.finetune.setup import task_of_benchmark
 from litebert.commands.predict.benchmark_predictions import validate_benchmark_model
-from litebert.commands.predict.predict_stream import InputFile
+from litebert.commands.predict.input_file import InputFile
 from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
 from litebert.tasks.benchmarks.benchmarks import benchmark_task
 from litebert.tasks.labelled_data import LabelledData, Task

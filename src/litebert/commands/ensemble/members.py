@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from litebert.commands.predict.predict_stream import WindowResults
+from litebert.commands.predict.resumable_output import WindowResults
 from litebert.errors import ConfigError
 from litebert.inference.inference_model import fastest_precision
 from litebert.inference.pipeline import Pipeline, average_predictions, with_labels

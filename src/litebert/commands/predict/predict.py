@@ -20,13 +20,9 @@ from litebert.commands.predict.benchmark_predictions import (
     validate_benchmark_model,
     validate_submission_name,
 )
+from litebert.commands.predict.input_file import InputFile
 from litebert.commands.predict.predict_settings import PredictRun
-from litebert.commands.predict.predict_stream import (
-    InputFile,
-    WindowResults,
-    output_fingerprint,
-    with_recorded_precision,
-)
+from litebert.commands.predict.resumable_output import WindowResults, output_fingerprint, with_recorded_precision
 from litebert.commands.result import Result
 from litebert.errors import ConfigError, DataError
 from litebert.files import write_text

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from litebert.commands.predict import input_file
 from litebert.commands.predict import predict as predict_module
-from litebert.commands.predict import predict_stream as stream
 from litebert.commands.predict.predict import predict
 from litebert.commands.predict.predict_settings import PredictRun
-from litebert.commands.predict.predict_stream import Window, WindowResults, write_predictions
+from litebert.commands.predict.resumable_output import Window, WindowResults, write_predictions
 from litebert.errors import ConfigError, StoppedBySignalError
 from litebert.files import locked
 from litebert.inference import pipeline
@@ -31,12 +31,12 @@ from support.runs.measured_precision import measure
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from litebert.commands.predict import predict_stream as stream
+from litebert.commands.predict import input_file, resumable_output
 from litebert.commands.predict.predict import predict
 from litebert.commands.predict.predict_settings import PredictRun
 
-stream.ROWS_PER_WINDOW = 4
-write = stream._save_state
+input_file.ROWS_PER_WINDOW = 4
+write = resumable_output._save_state
 count = 0
 
 def save(path, file, state):
@@ -48,14 +48,14 @@ def save(path, file, state):
         file.flush()
         os.kill(os.getpid(), signal.SIGKILL)
 
-stream._save_state = save
+resumable_output._save_state = save
 predict(PredictRun(model=sys.argv[1], input=Path(sys.argv[2]), output=Path(sys.argv[3])))
 """
 
 MEMORY = """
 import json, sys, tracemalloc
 from pathlib import Path
-from litebert.commands.predict.predict_stream import Window, WindowResults, write_predictions
+from litebert.commands.predict.resumable_output import Window, WindowResults, write_predictions
 from litebert.tasks.output_formats import RowFormat
 from litebert.tasks.readers.tables import iter_tables
 from litebert.tasks.results import Regression
@@ -115,7 +115,7 @@ def write_input(directory, suffix, rows=15):
 def test_predict_killed_by_a_signal_resumes_to_the_same_bytes(
     classifier, tagger, tmp_path, monkeypatch, caplog, suffix, output
 ):
-    monkeypatch.setattr(stream, "ROWS_PER_WINDOW", 4)
+    monkeypatch.setattr(input_file, "ROWS_PER_WINDOW", 4)
     model, source = tagger if "conll" in suffix else classifier, write_input(tmp_path, suffix)
     whole, resumed = tmp_path / "whole" / output, tmp_path / "resumed" / output
     predict(PredictRun(model=str(model), input=source, output=whole))
@@ -141,7 +141,7 @@ def test_predict_killed_by_a_signal_resumes_to_the_same_bytes(
 def test_interrupted_predict_resumes_to_the_same_bytes_in_every_format(
     classifier, tagger, tmp_path, monkeypatch, suffix, output
 ):
-    monkeypatch.setattr(stream, "ROWS_PER_WINDOW", 4)
+    monkeypatch.setattr(input_file, "ROWS_PER_WINDOW", 4)
     model, source = tagger if "conll" in suffix else classifier, write_input(tmp_path, suffix)
     runs = [
         PredictRun(model=str(model), input=source, output=tmp_path / name / output) for name in ("whole", "resumed")
@@ -157,7 +157,7 @@ def test_interrupted_predict_resumes_to_the_same_bytes_in_every_format(
 def test_interrupted_predict_of_a_file_with_blank_lines_resumes_at_the_same_row(
     classifier, tmp_path, monkeypatch, suffix
 ):
-    monkeypatch.setattr(stream, "ROWS_PER_WINDOW", 4)
+    monkeypatch.setattr(input_file, "ROWS_PER_WINDOW", 4)
     source = tmp_path / f"in{suffix}"
     source.write_text("text\n" + "".join("\n" * (n % 3) + f"the film was good {n}\n" for n in range(15)))
     runs = [
@@ -175,7 +175,7 @@ def test_interrupted_predict_of_a_file_with_blank_lines_resumes_at_the_same_row(
 def test_interrupted_predict_counts_the_truncated_rows_of_both_parts(
     classifier, tmp_path, monkeypatch, caplog, tiny_tokenizer
 ):
-    monkeypatch.setattr(stream, "ROWS_PER_WINDOW", 4)
+    monkeypatch.setattr(input_file, "ROWS_PER_WINDOW", 4)
     short = tmp_path / "short"
     shutil.copytree(classifier, short)
     for name, content in InputSettings(max_length=12).model_files().items():
@@ -219,7 +219,7 @@ def test_predict_interrupted_from_the_keyboard_says_how_to_continue(tmp_path):
 
 
 def test_interrupted_predict_continues_in_the_precision_it_measured(classifier, tmp_path, monkeypatch, caplog):
-    monkeypatch.setattr(stream, "ROWS_PER_WINDOW", 4)
+    monkeypatch.setattr(input_file, "ROWS_PER_WINDOW", 4)
     source = write_input(tmp_path, ".csv")
     whole, resumed = (
         PredictRun(model=str(classifier), input=source, output=tmp_path / name / "out.jsonl", precision=precision)
@@ -236,7 +236,7 @@ def test_interrupted_predict_continues_in_the_precision_it_measured(classifier, 
 
 
 def test_interrupted_predict_measures_again_for_a_changed_input(classifier, tmp_path, monkeypatch):
-    monkeypatch.setattr(stream, "ROWS_PER_WINDOW", 4)
+    monkeypatch.setattr(input_file, "ROWS_PER_WINDOW", 4)
     source, found = write_input(tmp_path, ".csv"), []
     run = PredictRun(model=str(classifier), input=source, output=tmp_path / "out.jsonl")
     measure("fp32", monkeypatch)
@@ -248,7 +248,7 @@ def test_interrupted_predict_measures_again_for_a_changed_input(classifier, tmp_
 
 
 def test_interrupted_predict_begins_again_on_another_device(classifier, tmp_path, monkeypatch, caplog):
-    monkeypatch.setattr(stream, "ROWS_PER_WINDOW", 4)
+    monkeypatch.setattr(input_file, "ROWS_PER_WINDOW", 4)
     run = PredictRun(model=str(classifier), input=write_input(tmp_path, ".csv"), output=tmp_path / "out.jsonl")
     on_cpu = predict_module._load
     with monkeypatch.context() as patch:
@@ -284,7 +284,7 @@ def test_predictions_stay_when_the_output_cannot_hold_a_later_row(tmp_path, bad_
 
 
 def test_interrupted_predict_starts_again_if_the_input_has_changed(classifier, tmp_path, monkeypatch, caplog):
-    monkeypatch.setattr(stream, "ROWS_PER_WINDOW", 4)
+    monkeypatch.setattr(input_file, "ROWS_PER_WINDOW", 4)
     source = write_input(tmp_path, ".csv")
     run = PredictRun(model=str(classifier), input=source, output=tmp_path / "out.jsonl")
     interrupt(monkeypatch, lambda: predict(run))

@@ -1,4 +1,4 @@
-"""Input files as windows of examples, and predictions written window by window, in bounded memory and resumable.
+"""Predictions written window by window, in bounded memory and resumable.
 
 Beside the output lie `.NAME.partial`, the predictions so far, and `.NAME.state.json`, which says how far they are and
 what they depend on. A command that was killed continues there if nothing of that has changed.
@@ -12,32 +12,20 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
-from typing import Any, Final, Self, TypeVar, get_args
+from typing import Any, BinaryIO, TypeVar, get_args
 
 from litebert.commands.fingerprint import fingerprint_of
 from litebert.errors import ConfigError, DataError, StoppedBySignalError
 from litebert.files import fsync, locked, translate_os_errors, write_json
 from litebert.settings import InferencePrecision
 from litebert.tasks.encoded import NoTokensError
-from litebert.tasks.output_formats import OutputError, OutputFormat, table_output, validate_not_input
-from litebert.tasks.read_labelled import types_with_format
-from litebert.tasks.readers.columns import Columns, SavedTask, resolve_columns
-from litebert.tasks.readers.tables import Row, Table, iter_tables
-from litebert.tasks.readers.text_files import format_ending, iter_lines
+from litebert.tasks.output_formats import OutputError, OutputFormat
 from litebert.tasks.results import Result
-from litebert.tasks.types.task_type import FileFormat, TaskType
 
 R = TypeVar("R", bound=Any)
 """Settings of a command, with `precision`."""
 logger = logging.getLogger(__name__)
-
-ROWS_PER_WINDOW: Final = 4096
-"""Rows that are in memory at once; a prediction does not depend on where a command was stopped."""
-
-ReadInputs = Callable[[Table, Columns], Sequence[Any]]
-WriteDirectory = Callable[[Path, Sequence[Any], Sequence[Any]], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +91,7 @@ def write_predictions(
                 file.seek(state["bytes"] if state else 0)
                 file.truncate()
                 for window in windows(rows):
-                    with _row_named(source, window):
+                    with row_named(source, window):
                         predicted = predict(window.examples)
                     content = output_format.render(window.rows, predicted.results)
                     file.write(content.encode() if isinstance(content, str) else content)
@@ -172,7 +160,7 @@ def _partial_files(output: Path) -> tuple[Path, Path]:
 
 
 @contextmanager
-def _row_named(source: Path, window: Window) -> Iterator[None]:
+def row_named(source: Path, window: Window) -> Iterator[None]:
     """Raise DataError with the line of a row whose text has no tokens."""
     try:
         yield
@@ -217,133 +205,12 @@ def _stored_state(state_file: Path, partial: Path) -> dict[str, Any] | None:
         return None
 
 
-def _save_state(path: Path, file: Any, state: dict[str, Any]) -> None:
+def _save_state(path: Path, file: BinaryIO, state: dict[str, Any]) -> None:
     """Write the state after everything it describes is on disk."""
     _fsync(file)
     write_json(path, {**state, "bytes": file.tell()})
 
 
-def _fsync(file: Any) -> None:
+def _fsync(file: BinaryIO) -> None:
     file.flush()
     os.fsync(file.fileno())
-
-
-def validate_output_directory(output: Path, suffix: str) -> None:
-    """Raise ConfigError where predictions that are several files cannot be written."""
-    if output.suffix or (output.exists() and not output.is_dir()):
-        raise ConfigError(
-            f"output: {output} is a file, but predictions for {suffix} files are several files; give a directory"
-        )
-
-
-@dataclass(frozen=True, kw_only=True)
-class InputFile:
-    """An input file without labels, or whose labels are ignored."""
-
-    path: Path
-    read_inputs: ReadInputs
-    """The examples of a table."""
-    columns: Columns
-    saved: SavedTask | None
-    """The task of the model, for the columns that are not named."""
-    file_format: FileFormat | None = None
-    """The task type's format, if the file has no named columns."""
-
-    @classmethod
-    def of(cls, path: Path, task_type: TaskType, columns: Columns, *, model: Path) -> Self:
-        """The file as a model of this task type reads it; ConfigError if that has no such format."""
-        has_format = bool(types_with_format(path))
-        if has_format and task_type not in types_with_format(path):
-            raise ConfigError(
-                f"{path}: a model for {task_type.name} cannot read {format_ending(path)} files; give a table"
-            )
-        return cls(
-            path=path,
-            read_inputs=task_type.reader.read_inputs,
-            columns=columns,
-            saved=SavedTask.stored(model),
-            file_format=task_type.reader.file_format if has_format else None,
-        )
-
-    @property
-    def write_directory(self) -> WriteDirectory | None:
-        """Writes predictions where they are several files, as for SQuAD."""
-        return None if self.file_format is None else self.file_format.write_directory
-
-    def validate_output(self, output: Path) -> None:
-        """Raise ConfigError for an output that cannot be written."""
-        if self.write_directory is None:
-            self.output_format(output)
-        else:
-            validate_output_directory(output, format_ending(self.path))
-
-    def predict_into(
-        self,
-        output: Path,
-        predict: Callable[[Sequence[Any]], WindowResults],
-        *,
-        result: type[Result],
-        models: Sequence[Path],
-        settings: Mapping[str, Any],
-        precisions: Sequence[InferencePrecision],
-        validate: Callable[[Sequence[Any]], None] = lambda examples: None,
-    ) -> Written:
-        """Write the predictions for the whole file; they depend on the content of `models` and on `settings`.
-
-        `result` is the class of what is predicted; `precisions` are those of the models, which `settings` has too.
-
-        The file is read once before the predictions, so that a row that is invalid, that the output cannot hold, or for
-        which `validate` raises DataError, does not end the command after hours.
-        """
-        if self.write_directory is None:
-            self.validate_rows(output, result, validate)
-            return write_predictions(
-                *(output, self.output_format(output), self.windows, predict),
-                source=self.path,
-                fingerprint=output_fingerprint(self.path, output, models, settings),
-                precisions=precisions,
-            )
-        examples = [example for window in self.windows() for example in window.examples]
-        predicted = predict(examples)
-        self.write_directory(output, examples, predicted.results)
-        return Written(len(predicted.results), dict(+predicted.counts))
-
-    def validate_rows(
-        self, output: Path, result: type[Result], validate: Callable[[Sequence[Any]], None] = lambda examples: None
-    ) -> None:
-        """Raise OutputError for rows that `output` cannot hold, and what `validate` raises, before any is predicted."""
-        if self.write_directory is None:
-            output_format = self.output_format(output)
-            for window in self.windows():
-                with _row_named(self.path, window):
-                    validate(window.examples)
-                output_format.validate(window.rows, result.columns)
-
-    def windows(self, skip: int = 0) -> Iterator[Window]:
-        """The rows after the first `skip`, in windows."""
-        if self.file_format is not None:
-            examples = islice(self.file_format.iter_inputs(self.path), skip, None)
-            while part := tuple(islice(examples, ROWS_PER_WINDOW)):
-                yield Window(part, part)
-            return
-        columns = None
-        for table in self._tables(skip):
-            columns = columns or resolve_columns(self.columns, self.saved, table)
-            yield Window(table.rows, self.read_inputs(table, columns))
-
-    def output_format(self, output: Path) -> OutputFormat:
-        """How predictions are written to the file `output`; ConfigError if it has a wrong ending or is the input."""
-        validate_not_input(output, self.path)
-        if self.file_format is not None and self.file_format.output_format is not None:
-            return self.file_format.output_format(self.path, output)
-        return table_output(self.path, output, label=self.saved.label if self.saved else None)
-
-    def _tables(self, skip: int) -> Iterator[Table]:
-        if format_ending(self.path) != ".txt":
-            yield from iter_tables(self.path, rows_per_table=ROWS_PER_WINDOW, skip_rows=skip)
-            return
-        name = self.columns.text or "text"
-        rows = (Row(number, {name: line}) for number, line in enumerate(iter_lines(self.path), start=1))
-        rows = islice(rows, skip, None)
-        while part := tuple(islice(rows, ROWS_PER_WINDOW)):
-            yield Table(self.path, (name,), part)
