@@ -12,7 +12,7 @@ from litebert.commands.embed.embed import embed
 from litebert.commands.embed.embed_settings import EmbedRun
 from litebert.commands.embed.vector_files import VectorSpec
 from litebert.commands.many_files.file_workers import FileWorkers
-from litebert.commands.predict import predict_stream
+from litebert.commands.predict import input_file
 from litebert.errors import CheckpointError, ConfigError, DataError, MissingExtraError
 from litebert.inference.embeddings.embedding_settings import EmbeddingSettings
 from litebert.inference.predictor import Predictor
@@ -64,7 +64,7 @@ def vectors_in(path):
 
 @pytest.mark.parametrize("suffix", [".npy", ".jsonl", ".parquet"])
 def test_embed_writes_the_vectors_of_the_predictor_in_every_format(model, table, texts, tmp_path, monkeypatch, suffix):
-    monkeypatch.setattr(predict_stream, "ROWS_PER_WINDOW", 4)
+    monkeypatch.setattr(input_file, "ROWS_PER_WINDOW", 4)
     output = tmp_path / "out" / f"vectors{suffix}"
     result = run_embed(model, table, output, embedding=EmbeddingSettings(dimensions=5))
     assert (result.rows, result.dimensions) == (len(texts), 5)
@@ -75,7 +75,7 @@ def test_embed_writes_the_vectors_of_the_predictor_in_every_format(model, table,
 
 @pytest.mark.parametrize("suffix", [".npy", ".jsonl", ".parquet"])
 def test_embed_warns_once_of_truncated_rows(model, tmp_path, monkeypatch, caplog, suffix):
-    monkeypatch.setattr(predict_stream, "ROWS_PER_WINDOW", 2)
+    monkeypatch.setattr(input_file, "ROWS_PER_WINDOW", 2)
     (tmp_path / "rows.csv").write_text("text\n" + "good " * 50 + "\ngood\n" + "bad " * 50 + "\n")
     output = tmp_path / f"vectors{suffix}"
     run_embed(model, tmp_path / "rows.csv", output, embedding=EmbeddingSettings(max_length=8))
@@ -86,7 +86,7 @@ def test_embed_warns_once_of_truncated_rows(model, tmp_path, monkeypatch, caplog
 
 
 def test_embed_gives_empty_rows_a_vector_with_one_warning(model, tmp_path, monkeypatch, caplog):
-    monkeypatch.setattr(predict_stream, "ROWS_PER_WINDOW", 2)
+    monkeypatch.setattr(input_file, "ROWS_PER_WINDOW", 2)
     (tmp_path / "rows.csv").write_text('text\nmusic\n" "\nfilm\n""\n')
     run_embed(model, tmp_path / "rows.csv", tmp_path / "out.npy")
     messages = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
@@ -117,7 +117,7 @@ def test_embed_to_parquet_writes_fields_that_are_no_texts_as_json(model, tmp_pat
 def test_embed_killed_by_a_signal_resumes_to_the_same_bytes(model, table, tmp_path, monkeypatch, caplog, suffix):
     if suffix == ".parquet":
         pytest.importorskip("pyarrow")
-    monkeypatch.setattr(predict_stream, "ROWS_PER_WINDOW", 4)
+    monkeypatch.setattr(input_file, "ROWS_PER_WINDOW", 4)
     whole, resumed = tmp_path / "whole" / f"v{suffix}", tmp_path / "resumed" / f"v{suffix}"
     run_embed(model, table, whole)
     killed = ForkedPopen([sys.executable, "-c", KILLED, model, table, resumed])
@@ -155,7 +155,7 @@ def test_embed_keeps_the_precision_measured_first_until_another_is_given(
 def test_interrupted_embed_continues_in_the_precision_it_measured(model, table, tmp_path, monkeypatch, caplog, suffix):
     if suffix == ".parquet":
         pytest.importorskip("pyarrow")
-    monkeypatch.setattr(predict_stream, "ROWS_PER_WINDOW", 4)
+    monkeypatch.setattr(input_file, "ROWS_PER_WINDOW", 4)
     run_embed(model, table, tmp_path / "whole" / f"v{suffix}", precision="fp32")
     resumed = tmp_path / "resumed" / f"v{suffix}"
     measure("fp32", monkeypatch)
@@ -168,7 +168,7 @@ def test_interrupted_embed_continues_in_the_precision_it_measured(model, table, 
 
 
 def test_interrupted_embed_begins_again_on_another_device(model, table, tmp_path, monkeypatch, caplog):
-    monkeypatch.setattr(predict_stream, "ROWS_PER_WINDOW", 4)
+    monkeypatch.setattr(input_file, "ROWS_PER_WINDOW", 4)
     on_cpu = embed_module._load
     with monkeypatch.context() as patch:
         patch.setattr(embed_module, "_load", lambda run: on_cpu(run.model_copy(update={"device": "cpu"})))

@@ -8,7 +8,7 @@ import pytest
 from litebert.commands.embed.embed import embed
 from litebert.commands.embed.embed_settings import EmbedRun, SearchRun
 from litebert.commands.embed.search import search
-from litebert.commands.predict import predict_stream
+from litebert.commands.predict import input_file
 from litebert.errors import ConfigError, DataError
 from litebert.inference import predictor
 from litebert.inference.embeddings.approximate_search import ApproximateIndex
@@ -27,7 +27,7 @@ def vectors(model, table, tmp_path):
 
 
 def test_search_finds_a_row_by_its_own_text(model, table, texts, monkeypatch):
-    monkeypatch.setattr(predict_stream, "ROWS_PER_WINDOW", 4)
+    monkeypatch.setattr(input_file, "ROWS_PER_WINDOW", 4)
     result = search(SearchRun(model=model, input=table, query=(texts[6], texts[1]), top_k=3))
     assert (result.searched, result.queries, len(result.found)) == (len(texts), 2, 6)
     assert [(each.row, each.text) for each in result.found if each.rank == 1] == [(7, texts[6]), (2, texts[1])]

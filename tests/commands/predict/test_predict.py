@@ -7,7 +7,7 @@ import types
 
 import pytest
 
-from litebert.commands.predict import predict_stream
+from litebert.commands.predict import input_file
 from litebert.commands.predict.predict import predict
 from litebert.commands.predict.predict_settings import PredictRun
 from litebert.errors import ConfigError, DataError
@@ -309,7 +309,7 @@ def test_predict_with_a_pretrained_model_says_what_it_can_do(models, tmp_path, n
 @pytest.mark.parametrize("model", ["classifier", "several", "regressor"])
 @pytest.mark.parametrize("name", ["in.csv", "in.txt"])
 def test_predict_of_an_empty_text_is_that_of_the_special_tokens(models, tmp_path, caplog, monkeypatch, name, model):
-    monkeypatch.setattr(predict_stream, "ROWS_PER_WINDOW", 2)
+    monkeypatch.setattr(input_file, "ROWS_PER_WINDOW", 2)
     path, run = tmp_path / name, {"precision": "fp32", "output": tmp_path / "out.jsonl"}
     path.write_text("a film\n \nmusic\n\u200b\nfilm\n" if name == "in.txt" else 'text\na film\n" "\nmusic\n""\nfilm\n')
     result = predict(PredictRun(model=str(models[model]), input=path, **run))
@@ -332,8 +332,8 @@ def test_predict_of_an_empty_text_is_that_of_the_special_tokens(models, tmp_path
     ],
 )
 def test_predict_finds_an_invalid_row_before_the_first_prediction(models, tmp_path, monkeypatch, model, text, message):
-    monkeypatch.setattr(predict_stream, "ROWS_PER_WINDOW", 2)
-    monkeypatch.setattr(predict_stream, "write_predictions", lambda *arguments, **options: pytest.fail("predicted"))
+    monkeypatch.setattr(input_file, "ROWS_PER_WINDOW", 2)
+    monkeypatch.setattr(input_file, "write_predictions", lambda *arguments, **options: pytest.fail("predicted"))
     path = write_table(tmp_path / "in.csv", [{"text": each} for each in ("a [MASK]", "[MASK]", "the [MASK]", text)])
     with pytest.raises(DataError, match=rf"in\.csv:5: .*{message}"):
         predict(PredictRun(model=str(models[model]), input=path, output=tmp_path / "out.jsonl"))
@@ -353,8 +353,8 @@ def test_predict_finds_an_invalid_row_before_the_first_prediction(models, tmp_pa
 def test_predict_finds_a_late_row_that_cannot_be_written_before_the_predictions(
     models, tmp_path, monkeypatch, model, last, output, message
 ):
-    monkeypatch.setattr(predict_stream, "ROWS_PER_WINDOW", 2)
-    monkeypatch.setattr(predict_stream, "write_predictions", lambda *arguments, **options: pytest.fail("predicted"))
+    monkeypatch.setattr(input_file, "ROWS_PER_WINDOW", 2)
+    monkeypatch.setattr(input_file, "write_predictions", lambda *arguments, **options: pytest.fail("predicted"))
     first = {"masked": {"text": "[MASK]"}, "resolver": {"text": "It is good.", "text_pair": "The film is good."}}
     path = write_table(tmp_path / "in.jsonl", [*[{"note": "", **first.get(model, {"text": "a"})}] * 4, last])
     with pytest.raises(DataError, match=rf"in\.jsonl:5: .*{message}"):
@@ -371,7 +371,7 @@ def test_predict_leaves_no_file_when_the_first_prediction_fails(models, tmp_path
 
 
 def test_predict_refuses_a_name_that_tsv_cannot_hold_before_the_predictions(models, tmp_path, monkeypatch):
-    monkeypatch.setattr(predict_stream, "write_predictions", lambda *arguments, **options: pytest.fail("predicted"))
+    monkeypatch.setattr(input_file, "write_predictions", lambda *arguments, **options: pytest.fail("predicted"))
     path = write_table(tmp_path / "in.jsonl", [{"text": "a", "no\tte": ""}])
     with pytest.raises(DataError, match=r"in\.jsonl:1: column 'no\\tte' contains a tab or a line break"):
         predict(PredictRun(model=str(models["classifier"]), input=path, output=tmp_path / "out.tsv"))
