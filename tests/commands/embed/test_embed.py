@@ -25,9 +25,9 @@ KILLED = """
 import os, signal, sys
 from litebert.commands.embed.embed import embed
 from litebert.commands.embed.embed_settings import EmbedRun
-from litebert.commands.predict import predict_stream as stream
+from litebert.commands.predict import input_file
 
-stream.ROWS_PER_WINDOW = 4
+input_file.ROWS_PER_WINDOW = 4
 write = stream._save_state
 count = 0
 
