@@ -25,10 +25,10 @@ KILLED = """
 import os, signal, sys
 from litebert.commands.embed.embed import embed
 from litebert.commands.embed.embed_settings import EmbedRun
-from litebert.commands.predict import input_file
+from litebert.commands.predict import input_file, resumable_output
 
 input_file.ROWS_PER_WINDOW = 4
-write = stream._save_state
+write = resumable_output._save_state
 count = 0
 
 def save(path, file, state):
@@ -40,7 +40,7 @@ def save(path, file, state):
         file.flush()
         os.kill(os.getpid(), signal.SIGKILL)
 
-stream._save_state = save
+resumable_output._save_state = save
 embed(EmbedRun(model=sys.argv[1], input=sys.argv[2], output=sys.argv[3], threads=1))
 """
 
