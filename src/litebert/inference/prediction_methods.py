@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from litebert.tasks.types.multiple_choice.choice_examples import fill_blank
 
 METHODS_WITH_PROBABILITIES: Final = {"classification": "classify", "multi_label": "classify_multi_label"}
 """Task type → the method whose results have a probability of every label."""
+METHODS_WITHOUT_TASK_TYPE: Final = {"fill_mask": "fill_mask", "embedding": "embed"}
 
 
 def choice_texts(text: str, question: str | None, options: Sequence[str]) -> list[tuple[str, str]]:
@@ -34,9 +35,14 @@ class PredictionMethods(ABC):
     def labels(self) -> tuple[str, ...]:
         """Label names in the order of the model; empty for task types without."""
 
+    @property
     @abstractmethod
+    def _own_method(self) -> str:
+        """Name of the method of the model's task."""
+
     def _wrong_method(self, method: str) -> ConfigError:
         """The error of a method that is not that of the model's task; it names the one to call."""
+        return ConfigError(f"Predictor.{method}: the model's task is {self.task!r}; call {self._own_method!r}")
 
     @abstractmethod
     def results(self, method: str, examples: Sequence[Any]) -> list[Any]:
@@ -47,8 +53,16 @@ class PredictionMethods(ABC):
         """The `top_k` best candidates for each `[MASK]` of each text; DataError for a text without one or too long."""
 
     @abstractmethod
-    def embed(self, texts: Iterable[str]) -> np.ndarray:
-        """Float32 [N, H]: the vector of each text, of length 1."""
+    def embed(
+        self,
+        texts: Iterable[str],
+        *,
+        pooling: Literal["mean", "cls"] | None = None,
+        normalize: bool = True,
+        dimensions: int | None = None,
+        max_length: int | None = None,
+    ) -> np.ndarray:
+        """Float32 [N, H]: the vector of each text, from the last hidden states of any model."""
 
     @abstractmethod
     def order_batch(self, pairs: Iterable[tuple[str, str]]) -> list[float]:

@@ -27,7 +27,7 @@ from litebert.inference.method_inputs import (
     validate_threshold,
 )
 from litebert.inference.pipeline import Pipeline
-from litebert.inference.prediction_methods import PredictionMethods, validate_order_head
+from litebert.inference.prediction_methods import METHODS_WITHOUT_TASK_TYPE, PredictionMethods, validate_order_head
 from litebert.inference.sentence_likelihood import log_likelihoods, validate_causal_steps
 from litebert.inference.sentence_order import order_probabilities
 from litebert.inference.word_masking import Masking, Scoring
@@ -270,10 +270,11 @@ class Predictor(PredictionMethods):
             raise self._wrong_method(method)
         return self.backend.results(examples)
 
-    def _wrong_method(self, method: str) -> ConfigError:
-        named = {FILL_MASK: "fill_mask", EMBEDDING: "embed"}
-        fitting = self.backend.task_type.card.method if isinstance(self.backend, Pipeline) else named[self.task]
-        return ConfigError(f"Predictor.{method}: the model's task is {self.task!r}; call {fitting!r}")
+    @property
+    def _own_method(self) -> str:
+        if isinstance(self.backend, Pipeline):
+            return self.backend.task_type.card.method
+        return METHODS_WITHOUT_TASK_TYPE[self.task]
 
 
 def _load_backend(directory: Path, device: str, precision: InferencePrecision) -> Pipeline | FillMask | Embedder:

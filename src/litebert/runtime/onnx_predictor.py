@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, Final, Self
+from typing import Any, Final, Literal, Self
 
 import numpy as np
 
@@ -15,7 +15,12 @@ from litebert.inference.method_inputs import (
     validate_single_texts,
     validate_threshold,
 )
-from litebert.inference.prediction_methods import PredictionMethods, unit_length, validate_order_head
+from litebert.inference.prediction_methods import (
+    METHODS_WITHOUT_TASK_TYPE,
+    PredictionMethods,
+    unit_length,
+    validate_order_head,
+)
 from litebert.runtime.export_metadata import GRAPH_FILES
 from litebert.runtime.exported_tokenizer import load_tokenizer
 from litebert.runtime.onnx_model import OnnxModel
@@ -29,7 +34,6 @@ TOKENS_PER_BATCH: Final = 2048
 """Padded tokens of a batch."""
 LOGITS_PER_BATCH: Final = 16_000_000
 """Most logits of the vocabulary in memory, 64 MB, where the graph has that output."""
-OTHER_METHODS: Final = {"fill_mask": "fill_mask", "embedding": "embed"}
 
 
 class Predictor(PredictionMethods):
@@ -115,7 +119,7 @@ class Predictor(PredictionMethods):
         self,
         texts: Iterable[str],
         *,
-        pooling: str | None = None,
+        pooling: Literal["mean", "cls"] | None = None,
         normalize: bool = True,
         dimensions: int | None = None,
         max_length: int | None = None,
@@ -202,11 +206,11 @@ class Predictor(PredictionMethods):
                 found[position] = output
         return found
 
-    def _wrong_method(self, method: str) -> ConfigError:
-        methods = {name: task.method for name, task in ONNX_TASKS.items()} | OTHER_METHODS
-        return ConfigError(
-            f"Predictor.{method}: the model's task is {self.task!r}; call {methods.get(self.task, 'model.run')!r}"
-        )
+    @property
+    def _own_method(self) -> str:
+        if self.task in ONNX_TASKS:
+            return ONNX_TASKS[self.task].method
+        return METHODS_WITHOUT_TASK_TYPE.get(self.task, "model.run")
 
 
 def _mean(outputs: Sequence[np.ndarray], batch: PaddedArrays) -> Sequence[np.ndarray]:
