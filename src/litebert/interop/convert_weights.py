@@ -5,7 +5,7 @@ import logging
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -21,7 +21,7 @@ from litebert.files import (
     write_json,
 )
 from litebert.interop.tensor_bundle import index_file
-from litebert.interop.tf_checkpoint import TFCheckpoint, read_tf_checkpoint, write_tf_checkpoint
+from litebert.interop.tf_checkpoint import SourceModel, read_tf_checkpoint, write_tf_checkpoint
 from litebert.model.io.hf_weights import IDENTITY, MappedWeights
 from litebert.model.io.hub import model_directory
 from litebert.model.io.model_directory import build, in_module, load_weights, read_directory, save_model, updated_spec
@@ -160,6 +160,7 @@ def convert(
     names = {name: rows[name] for name in model.state_dict()}
     # transformers' format has the identity projection, which was dropped on reading.
     adds_identity = on_disk == "transformers" and not spec.config.has_projection
+    outcomes = _outcomes(loaded.weights, names, missing, changed, adds_identity=adds_identity)
     return ConversionReport(
         source=str(source),
         target=str(target),
@@ -167,11 +168,13 @@ def convert(
         model=spec.model,
         missing=missing,
         ignored_settings=loaded.ignored_settings,
-        **_outcomes(loaded.weights, names, missing, changed, adds_identity=adds_identity),
+        mapped=outcomes.mapped,
+        dropped=outcomes.dropped,
+        remapped=outcomes.remapped,
     )
 
 
-def _read(place: Path, *, as_model: ModelName | None, labels: Collection[str]) -> TFCheckpoint:
+def _read(place: Path, *, as_model: ModelName | None, labels: Collection[str]) -> SourceModel:
     """The model at `place`; raises ConfigError for one with per-layer adapters, which no other format has."""
     if is_tf_checkpoint(place):
         return read_tf_checkpoint(place, as_model=as_model, labels=labels)
@@ -181,7 +184,7 @@ def _read(place: Path, *, as_model: ModelName | None, labels: Collection[str]) -
             f"{place}: a model with per-layer adapters cannot be converted; load the directory with transformers "
             "(trust_remote_code=True), or fine-tune with adapters.per_layer=false, whose adapters are merged"
         )
-    return TFCheckpoint(saved.spec, saved.weights, ignored_settings=())
+    return SourceModel(saved.spec, saved.weights, ignored_settings=())
 
 
 def _longest_input(files: Mapping[str, bytes], spec: ModelSpec) -> int:
@@ -201,6 +204,14 @@ def _kept_files(place: Path, source: ModelSpec, target: ModelSpec, *, card: bool
     return {name: (place / name).read_bytes() for name in names if (place / name).is_file()}
 
 
+class Outcomes(NamedTuple):
+    """What became of each tensor, as in the fields of the report."""
+
+    mapped: tuple[tuple[str, str], ...]
+    dropped: tuple[tuple[str, str], ...]
+    remapped: tuple[str, ...]
+
+
 def _outcomes(
     weights: MappedWeights,
     names: Mapping[str, str],
@@ -208,20 +219,20 @@ def _outcomes(
     changed: Collection[str],
     *,
     adds_identity: bool,
-) -> dict[str, Any]:
-    """What became of each tensor, as fields of the report; `names` are those of the target."""
+) -> Outcomes:
+    """What became of each tensor; `names` are those of the target."""
     identities = {name for name, reason in weights.dropped if reason == IDENTITY and adds_identity}
     kept = [(source_name, name) for source_name, name in weights.mapped if name not in changed]
     known = {*missing, *(name for _, name in kept)}
     unused = ((source_name, _reason(name)) for source_name, name in weights.mapped if name not in names)
-    return {
-        "mapped": (
+    return Outcomes(
+        mapped=(
             *((source_name, names[name]) for source_name, name in kept if name in names),
             *((name, name) for name, _ in weights.dropped if name in identities),
         ),
-        "dropped": (*(entry for entry in weights.dropped if entry[0] not in identities), *unused),
-        "remapped": tuple(names[name] for name in names if name not in known),
-    }
+        dropped=(*(entry for entry in weights.dropped if entry[0] not in identities), *unused),
+        remapped=tuple(names[name] for name in names if name not in known),
+    )
 
 
 def is_tf_checkpoint(path: Path) -> bool:

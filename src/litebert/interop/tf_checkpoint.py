@@ -48,16 +48,16 @@ _HEAD_VARIABLES: Final[tuple[tuple[str, ModelName], ...]] = (
 
 
 @dataclass(frozen=True)
-class TFCheckpoint:
-    """Content of a TensorFlow checkpoint: spec and weights."""
+class SourceModel:
+    """What is read from a checkpoint: spec and weights."""
 
     spec: ModelSpec
     weights: MappedWeights
     ignored_settings: tuple[str, ...]
-    """Keys of its config without an equivalent."""
+    """Keys of its config without an equivalent; none in model directories."""
 
 
-def read_tf_checkpoint(path: Path, *, as_model: ModelName | None = None, labels: Collection[str] = ()) -> TFCheckpoint:
+def read_tf_checkpoint(path: Path, *, as_model: ModelName | None = None, labels: Collection[str] = ()) -> SourceModel:
     """The checkpoint at a prefix, at an `.index` file or in a directory; every checksum is verified.
 
     `albert_config.json` must be beside it. `as_model` is required where the variables are ambiguous: a head with one
@@ -78,7 +78,7 @@ def read_tf_checkpoint(path: Path, *, as_model: ModelName | None = None, labels:
             f"labels: {len(names)} names, but the classifier in {index_file(bundle.prefix)} has {classes} classes"
         )
     values = {"model": model, "config": settings.to_dict(), "labels": names}
-    return TFCheckpoint(ModelSpec.parse(values, where=str(bundle.prefix)), weights, ignored)
+    return SourceModel(ModelSpec.parse(values, where=str(bundle.prefix)), weights, ignored)
 
 
 def write_tf_checkpoint(
