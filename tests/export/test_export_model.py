@@ -107,6 +107,19 @@ def test_export_writes_nothing_if_the_outputs_differ(saved, tmp_path, monkeypatc
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("precision", ["fp32", "int8"])
+def test_export_writes_nothing_if_the_outputs_are_no_numbers(saved, tmp_path, monkeypatch, precision):
+    run = reference_outputs.run_session
+    monkeypatch.setattr(
+        reference_outputs, "run_session", lambda *given: [np.full_like(each, np.nan) for each in run(*given)]
+    )
+    with pytest.raises(
+        LitebertError, match=rf"outputs in {precision} differ from torch's by nan, .* nothing was written"
+    ):
+        export_model(saved["masked"], tmp_path / "out", precisions=(precision,))
+    assert not list(tmp_path.iterdir())
+
+
 def test_graph_too_large_for_one_file_is_refused(saved, tmp_path, monkeypatch):
     monkeypatch.setattr(export_module, "LARGEST_FILE", 1000)
     with pytest.raises(ConfigError, match=r"an ONNX file holds 1,000; export in int8"):

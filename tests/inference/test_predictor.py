@@ -8,9 +8,11 @@ import torch
 
 from litebert.errors import ConfigError, DataError
 from litebert.hub_download import HubOptions
+from litebert.inference.fill_mask import FillMask
 from litebert.inference.inference_model import usable_device
 from litebert.inference.predictor import Candidate, Predictor
 from litebert.model.io.model_directory import load_model
+from litebert.model.models import ForMaskedLM
 from litebert.tasks.encoded import Encoded, build_feature
 from litebert.tasks.masked_text import masked_feature
 from support.models.tolerances import close_to, tolerance
@@ -27,6 +29,18 @@ def test_fill_mask_candidates_are_the_most_probable_tokens(saved, tiny_tokenizer
     assert {candidate.piece for candidate in candidates} == {
         tiny_tokenizer.id_to_piece(index) for index in range(tiny_tokenizer.vocab_size)
     }
+
+
+def test_fill_mask_gives_no_probability_to_rows_beyond_the_vocabulary(tiny_tokenizer, config):
+    """A model may have more rows than the tokenizer has pieces, to fill its vocabulary up to a multiple of 8."""
+    size = tiny_tokenizer.vocab_size
+    model = ForMaskedLM(config.replace(vocab_size=size + 8), seed=1).eval()
+    with torch.no_grad():
+        model.mlm.bias[size:] = 50.0
+    (found,) = FillMask(model=model, tokenizer=tiny_tokenizer, max_length=48).results(["the [MASK]"], top_k=size)
+    (candidates,) = found.masks
+    assert len(candidates) == size
+    assert sum(candidate.probability for candidate in candidates) == close_to(1.0)
 
 
 def test_fill_mask_puts_the_mask_token_where_the_text_has_it(tiny_tokenizer):

@@ -25,6 +25,17 @@ def test_sstable_of_many_blocks_is_read_back(entries, block_size):
         assert read_table(write_table(entries)) == entries
 
 
+@given(st.sets(KEYS, min_size=2, max_size=2))
+def test_index_key_lies_between_the_keys_of_its_blocks(keys):
+    last, following = sorted(keys)
+    assert last <= table._separator(last, following) < following
+
+
+@pytest.mark.parametrize(("following", "key"), [(b"ac", b"ab"), (b"ad", b"ac"), (b"abc", b"ab")])
+def test_index_key_is_the_last_one_of_its_block_if_no_shorter_one_fits(following, key):
+    assert table._separator(b"ab", following) == key
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_sstable_of_tensorflow_is_written_byte_for_byte(name):
     content = index_file(checkpoint_prefix(name)).read_bytes()

@@ -35,6 +35,11 @@ def test_tensor_bundle_is_read_back(tmp_path_factory, tensors):
         np.testing.assert_array_equal(found[name], array)
 
 
+def test_tensor_bundle_of_big_endian_numbers_is_read_back(tmp_path):
+    write_bundle(tmp_path / "model.ckpt", {"a": np.array([1.0, 2.5], ">f4")})
+    assert read_all(tmp_path / "model.ckpt")["a"].tolist() == [1.0, 2.5]
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_tensor_bundle_of_tensorflow_is_written_byte_for_byte(tmp_path, name):
     write_bundle(tmp_path / "model.ckpt-best", read_all(checkpoint_prefix(name)))

@@ -9,9 +9,10 @@ import pytest
 
 from litebert.errors import DataError
 from litebert.serving.http.http_errors import ModelFailedError, OverloadedError, RequestError
-from litebert.serving.micro_batcher import MicroBatcher
+from litebert.serving.micro_batcher import LONGEST_RETRY_SECONDS, Entry, MicroBatcher
 from litebert.serving.model_operations import Operation
 from litebert.serving.serve_settings import ServeSettings
+from litebert.serving.served_model import _entry_times
 from litebert.serving.server_metrics import ServerMetrics
 
 CLASSIFY, EMBED = Operation("classify"), Operation("embed")
@@ -107,6 +108,51 @@ def test_full_queue_rejects_requests_with_the_time_to_retry():
     asyncio.run(scenario())
 
 
+@pytest.mark.parametrize(("speed", "seconds"), [(10.0, 5), (1000.0, 1), (0.1, LONGEST_RETRY_SECONDS)])
+def test_time_to_retry_is_the_time_that_the_queue_takes(speed, seconds):
+    batches = batcher(Model(), max_queue_tokens=50)
+    batches._tokens_per_second, batches._waiting_tokens = speed, 50
+    with pytest.raises(OverloadedError) as error:
+        batches.check_capacity()
+    assert error.value.headers["Retry-After"] == str(seconds)
+
+
+def test_tokens_of_a_client_that_left_make_room_in_the_queue():
+    model = Model()
+
+    async def scenario() -> list[bool]:
+        batches = batcher(model, max_queue_tokens=10)
+        first = await waiting_behind_one(batches)
+        gone = asyncio.create_task(batches.submit(CLASSIFY, [("gone", 10)]))
+        await asyncio.sleep(0)
+        was_full = [batches.is_full]
+        gone.cancel()
+        await asyncio.gather(gone, return_exceptions=True)
+        was_full.append(batches.is_full)
+        model.may_answer.set()
+        await first
+        await batches.close()
+        return was_full
+
+    assert asyncio.run(scenario()) == [True, False]
+
+
+def test_client_that_leaves_during_its_batch_does_not_stop_the_next_one():
+    model = Model()
+
+    async def scenario() -> list[Any]:
+        batches = batcher(model)
+        first = await waiting_behind_one(batches)
+        first.cancel()
+        await asyncio.gather(first, return_exceptions=True)
+        model.may_answer.set()
+        found = answers(await asyncio.wait_for(batches.submit(CLASSIFY, [("next", 1)]), 10))
+        await batches.close()
+        return found
+
+    assert asyncio.run(scenario()) == ["nextnext"]
+
+
 def test_example_that_fails_does_not_fail_the_others_of_its_batch():
     model = Model()
 
@@ -165,3 +211,24 @@ def test_fast_arrivals_wait_for_each_other_and_slow_ones_do_not():
         return slow, len(model.batches)
 
     assert asyncio.run(scenario()) == (1, 2)
+
+
+@pytest.mark.parametrize(("tokens", "waits"), [(15, True), (16, False)])
+def test_batch_waits_for_more_only_until_it_is_full(tokens, waits):
+    async def scenario() -> bool:
+        settings = ServeSettings(models=("a",), max_wait_milliseconds=60_000, max_batch_tokens=16)
+        batches = MicroBatcher(Model(), settings, ServerMetrics().of_model("a"))
+        batches._enqueue([Entry(CLASSIFY, "a", tokens, asyncio.get_running_loop().create_future())])
+        waiting = asyncio.create_task(batches._wait_for_more())
+        await asyncio.sleep(0)
+        still_waits = not waiting.done()
+        waiting.cancel()
+        return still_waits
+
+    assert asyncio.run(scenario()) is waits
+
+
+def test_headers_have_the_longest_time_in_the_queue_and_the_time_of_each_batch_once():
+    first, second = (1.0, 2.0, 5.0), (1.5, 5.0, 6.0)
+    entries = [Entry(CLASSIFY, "a", 1, None, *times) for times in (first, first, second)]
+    assert _entry_times(entries) == {"x-queue-time": "3500.0", "x-inference-time": "4000.0"}

@@ -1,5 +1,7 @@
 """Encoding and padding of texts."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -67,6 +69,11 @@ def test_example_of_just_max_length_is_not_truncated(tiny_tokenizer):
     for max_length, expected in ((length, 0), (length - 1, 1)):
         settings = InputSettings(max_length=max_length)
         assert encode_sequences([Example(text=LONG)], tiny_tokenizer, settings).num_truncated == expected
+
+
+def test_num_empty_counts_the_choices_whose_options_are_all_empty():
+    full, empty = feature_of([2, 5, 3]), replace(feature_of([2, 3]), is_empty=True)
+    assert Encoded([(full, empty), (empty, empty), full, empty], [None] * 4, pad_id=0).num_empty == 2
 
 
 def test_encode_sequences_equals_the_tokenizer(tiny_tokenizer):

@@ -38,6 +38,16 @@ def test_vocabulary_report_lists_split_words_with_their_marks(numbers):
     assert [(word.word, word.occurrences) for word in report.most_split] == [("हिन्दी", 2)]
 
 
+def test_vocabulary_report_orders_split_words_by_their_pieces_beyond_the_first(numbers):
+    """A few words of many pieces come before many words of few, which have more pieces in all."""
+    short, long, occurrences = "you", "youyouyou", 10
+    beyond = {word: len(numbers.pieces(word)) - 1 for word in (short, long)}
+    often = (occurrences * beyond[long] - 1) // beyond[short]
+    assert often * (beyond[short] + 1) > occurrences * (beyond[long] + 1)
+    report = report_on(numbers, [" ".join([short] * often + [long] * occurrences)])
+    assert [each.word for each in report.most_split] == [long, short]
+
+
 def test_vocabulary_report_counts_whole_words(numbers):
     report = report_on(numbers, ["the the street you"])
     whole = sum(len(numbers.encode(word)) == 1 for word in ("the", "the", "street", "you"))

@@ -103,6 +103,12 @@ def test_wordpiece_vocabulary_refuses_other_files_by_name(content, problem):
         WordPieceModel(content, TextSettings(), where="my/vocab.txt")
 
 
+def test_wordpiece_vocabulary_may_have_the_line_ends_of_windows():
+    pytest.importorskip("tokenizers")
+    model = WordPieceModel(CONTENT.replace(b"\n", b"\r\n"), TextSettings(), where="vocab.txt")
+    assert list(model.vocabulary) == PIECES
+
+
 def test_wordpiece_without_the_tokenizers_library_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "tokenizers", None)
     with pytest.raises(MissingExtraError, match=r"litebert\[hf\]"):

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from litebert.commands.sweep.run_trials import main, train_all
+from litebert.commands.sweep.run_trials import main, train_all, train_one, trial_worker
 from litebert.commands.sweep.sweep import sweep
 from litebert.commands.sweep.sweep_settings import trials_of
 from litebert.commands.sweep.trial_results import SweepPaths, result_of
@@ -76,3 +76,20 @@ def test_worker_takes_its_settings_as_an_argument(planned, tmp_path, monkeypatch
 
     monkeypatch.setattr("litebert.commands.sweep.run_trials.train_one", stopped)
     assert main() == 143
+
+
+def test_trial_that_succeeds_removes_its_earlier_failure(planned, tmp_path, monkeypatch):
+    (trial,) = trials_of(planned({"seed": [5]}))
+    failure = tmp_path / "failure.json"
+    failure.write_text("{}")
+    monkeypatch.setattr("litebert.commands.sweep.run_trials.finetune", lambda *_, **__: None)
+    train_one(trial.run, tmp_path / "run", failure)
+    assert not failure.exists()
+
+
+def test_worker_of_a_trial_begins_without_its_earlier_failure(planned, tmp_path):
+    (trial,) = trials_of(planned({"seed": [5]}))
+    failure = tmp_path / "failure.json"
+    failure.write_text("{}")
+    trial_worker(trial.name, trial.run, tmp_path / "run", failure=failure, log=tmp_path / "log")
+    assert not failure.exists()

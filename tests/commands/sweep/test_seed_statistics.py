@@ -1,6 +1,7 @@
 """Statistics over seeds."""
 
 from dataclasses import replace
+from math import comb
 
 import pytest
 from hypothesis import given
@@ -36,3 +37,17 @@ def test_figures_known_by_hand():
 
 def test_equal_scores_have_an_interval_of_one_point():
     assert statistics_of([0.25] * 5).median_interval == (0.25, 0.25)
+
+
+def test_seed_interval_of_the_median_is_the_95_percent_one():
+    """The median of a resample is at most score k where most of its draws are: a binomial probability."""
+    count = 9
+
+    def probability_up_to(score):
+        share = score / count
+        most = range(count // 2 + 1, count + 1)
+        return sum(comb(count, draws) * share**draws * (1 - share) ** (count - draws) for draws in most)
+
+    scores = range(1, count + 1)
+    expected = tuple(next(k for k in scores if probability_up_to(k) > bound) for bound in (0.025, 0.975))
+    assert statistics_of([float(score) for score in scores]).median_interval == expected

@@ -53,6 +53,15 @@ def test_build_corpus_report_counts(tmp_path, tokenizer, text_file):
     assert report.reused_shards == 0
 
 
+def test_corpus_has_no_shards_without_documents(tmp_path, tokenizer, documents):
+    """Each document has a shard of its own; nothing is left of that of the blank one."""
+    blank = Document("blank", ("\u0301",))
+    settings = CorpusSettings(sentences="line", validation_fraction=0, shard_bytes=1)
+    build_corpus([documents[0], blank, documents[1]], tokenizer, settings, tmp_path / "corpus")
+    assert [entry.path for entry in Corpus.open(tmp_path / "corpus").entries] == ["train/00000", "train/00002"]
+    assert {path.name for path in (tmp_path / "corpus/train").iterdir()} == {"00000", "00002"}
+
+
 def test_corpus_records_its_sources(tmp_path, tokenizer, text_file):
     build_corpus(text_file, tokenizer, SETTINGS, tmp_path / "corpus")
     assert Corpus.open(tmp_path / "corpus").description["sources"] == [str(text_file)]

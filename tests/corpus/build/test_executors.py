@@ -50,6 +50,18 @@ def test_executor_publishes_only_after_all_shards_are_written(build, tmp_path):
     assert not (tmp_path / "corpus").exists()
 
 
+def test_executor_writes_nothing_of_an_earlier_plan_after_one_that_failed(build, monkeypatch):
+    def damaged(*_, **__):
+        raise LitebertError("damaged file")
+
+    plan_to_files(build)
+    monkeypatch.setattr(CorpusBuild, "plan", damaged)
+    with pytest.raises(LitebertError, match="damaged file"):
+        plan_to_files(build)
+    with pytest.raises(LitebertError, match="the planning stage did not finish"):
+        write_planned(build, None, 0, 1)
+
+
 def test_executor_plan_files_preserve_lone_surrogates(tmp_path, tokenizer):
     documents = [Document("d", ("Ba \ud800 do.", "Kilu."))]
     settings = SETTINGS.replace(validation_fraction=0)

@@ -33,6 +33,13 @@ def test_shard_plan_ends_a_shard_when_it_is_full():
     assert all(100 <= size < 120 for size in sizes[:-1])
 
 
+def test_shard_plan_counts_bytes_of_utf8_with_line_ends():
+    documents = [(Document("name", ("äö", "我")), None)]
+    settings = CorpusSettings(validation_fraction=0)
+    (task,) = plan_shards(documents, building=Path("b"), key="key", settings=settings)
+    assert task.text_bytes == len("äö\n我".encode())
+
+
 def test_shard_plan_puts_about_the_fraction_into_validation():
     assert 20 <= len(texts_of(plan(TEXTS, validation_fraction=0.2), "validation")) <= 60
 

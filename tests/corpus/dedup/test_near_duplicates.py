@@ -2,6 +2,7 @@ import unicodedata
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,6 +18,7 @@ from litebert.corpus.dedup.near_duplicates import (
 from litebert.randomness import rng_for
 from support.data.corpus_builders import words
 from support.data.shingles import changed, shingles
+from support.models.tolerances import close_to
 
 
 def random_signature(number: int) -> np.ndarray:
@@ -61,6 +63,28 @@ def test_near_duplicate_index_limits_candidates_per_band(monkeypatch):
     template = random_signature(0)
     assert all(index.add_if_new(similar(template, 0.5, number)) for number in range(1, 200))
     assert len(index._candidates(index._band_keys(template))) <= 2 * HASHES // lsh_band_size(0.8)
+
+
+@pytest.mark.usefixtures("block")
+def test_near_duplicate_index_limits_candidates_of_old_and_of_recent_documents(monkeypatch):
+    """Many pages of one template have its keys in every band."""
+    monkeypatch.setattr(near_duplicates, "MAX_CANDIDATES", 2)
+    index = NearDuplicateIndex(0.8)
+    keys = index._band_keys(random_signature(0))
+    for number in range(1, 50):
+        index._add(keys, random_signature(number).astype(np.uint8))
+    assert len(index._candidates(keys)) <= 2 * 2
+
+
+def test_similarity_of_unrelated_documents_is_zero_on_average():
+    """One in 256 of the bytes that the index stores is equal by chance: one byte of two signatures."""
+    index, numbers = NearDuplicateIndex(0.8), np.arange(HASHES, dtype=np.uint8)
+    index._add(index._band_keys(random_signature(0)), numbers)
+    without_equal_bytes = numbers + np.uint8(1)
+    with_one = np.where(numbers == 0, numbers, without_equal_bytes)
+    unrelated = [index._max_similarity(other, [0]) for other in (without_equal_bytes, with_one)]
+    assert sum(unrelated) == close_to(0, torch.float64)
+    assert index._max_similarity(numbers, [0]) == 1
 
 
 @pytest.mark.parametrize("threshold", [0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0])

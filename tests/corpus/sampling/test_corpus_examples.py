@@ -49,6 +49,11 @@ def test_windows_have_every_shard_once_and_at_most_their_tokens(sizes, window_to
         assert windows == [list(range(len(sizes)))]
 
 
+def test_windows_of_equal_shards_are_filled():
+    entries = [ShardEntry(str(number), 1, 1, 10) for number in range(20)]
+    assert [len(window) for window in group_shards(entries, window_tokens=50, seed=0)] == [5, 5, 5, 5]
+
+
 def test_epoch_of_several_windows_has_every_sentence_once(corpus):
     examples = examples_of(corpus)
     assert len(examples.windows) > 3

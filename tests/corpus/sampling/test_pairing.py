@@ -87,6 +87,17 @@ def test_nsp_negatives_come_from_another_document(corpus):
             assert len(documents_in(corpus, example)) == (2 if example.label == SWAPPED else 1)
 
 
+def test_nsp_partners_are_of_other_documents_where_there_are_only_two(tmp_path):
+    corpus = make_corpus(tmp_path, [[[6] * 40, [6] * 40]])
+    settings = SamplingSettings(max_length=16, pairing="nsp", short_seq_prob=0)
+    source = ExampleSource(ExampleStream(corpus, settings, seed=1))
+    epoch = source.stream.epoch(0)
+    partners = source._draw_partners(epoch)
+    exchanged = partners != np.arange(len(partners))
+    assert exchanged.any()
+    assert np.all(epoch.documents[exchanged] != epoch.documents[partners[exchanged]])
+
+
 def test_nsp_negatives_change_from_epoch_to_epoch(corpus):
     first, second = (examples_of(corpus, pairing="nsp", number=n, short_seq_prob=0)[1] for n in (0, 1))
     assert [e.label for e in first] != [e.label for e in second]

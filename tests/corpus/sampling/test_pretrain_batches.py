@@ -169,6 +169,14 @@ def test_mlm_probability_schedule_changes_the_masked_share(corpus):
     assert list(rows(falling.one_epoch())) == list(rows(source(corpus, batch_size=60).one_epoch()))
 
 
+def test_example_of_an_epoch_is_masked_with_the_final_probability(corpus):
+    falling, constant = (
+        source(corpus, SETTINGS.replace(mlm_probability=given)) for given in ("0.5 to 0.1 in 100 steps", 0.1)
+    )
+    assert rows([falling.in_epoch(0)]) == rows([constant.in_epoch(0)])
+    assert rows(falling.one_epoch()) == rows(constant.one_epoch())
+
+
 def test_batches_of_a_late_step_do_not_depend_on_earlier_steps(corpus):
     late = 1_000_000
     replayed = source(corpus)

@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from litebert.errors import ConfigError
+from litebert.inference.embeddings.embedding_settings import EmbeddingSettings
 from litebert.inference.prediction_methods import unit_length
 from litebert.inference.predictor import Predictor
 from litebert.model.io.model_directory import load_model, save_model
@@ -90,6 +91,16 @@ def test_embed_does_not_depend_on_the_other_texts(saved):
     predictor = Predictor.load(saved["masked"])
     together = predictor.embed(TEXTS)
     assert np.concatenate([predictor.embed([text]) for text in TEXTS]) == close_to(together)
+
+
+def test_vectors_and_counts_do_not_depend_on_the_parts_that_texts_are_read_in(saved, monkeypatch):
+    texts = ["the film was good " * 50, "", "music", "", "her play"]
+    embedder = Predictor.load(saved["masked"], precision="fp32").embedder(EmbeddingSettings(max_length=20))
+    whole, counts = embedder.vectors_and_counts(texts)
+    monkeypatch.setattr("litebert.inference.embeddings.embedder.TEXTS_PER_PART", 2)
+    parts, counts_of_parts = embedder.vectors_and_counts(texts)
+    assert parts == close_to(whole)
+    assert counts_of_parts == counts == {"truncated": 1, "empty": 2}
 
 
 def test_similarity_is_the_cosine_of_each_pair(saved):

@@ -115,6 +115,15 @@ def test_remap_to_factorized_embeddings_improves_with_their_size(tiny_config, ba
     assert error(8) > error(16) > error(31)
 
 
+def test_factorized_embeddings_keep_the_vectors_of_the_two_segments(tiny_config):
+    """A token has a row of every table, so that one of two rows counts as much as that of the words."""
+    model = wide_model(tiny_config, rank=32)
+    target = model.config.replace(embedding_size=8)
+    small = remap_weights(model.state_dict(), source=model.config, target=target)
+    old, new = (weights["encoder.embeddings.token_type.weight"] for weights in (model.state_dict(), small))
+    assert new.square().sum() > 0.9 * (old - old.mean(1, keepdim=True)).square().sum()
+
+
 def test_remap_of_bert_to_albert(tiny_config, batch):
     small, _ = remapped(wide_model(tiny_config, rank=32), tiny_config)
     assert outputs(small, batch).isfinite().all()

@@ -73,6 +73,12 @@ def test_new_units_are_trained(tiny_config, batch):
     assert layer.up.weight.grad[size:].abs().min() > 0
 
 
+def test_new_units_have_the_precision_of_the_old_ones(tiny_config):
+    parameters = ForPretraining(tiny_config).bfloat16().state_dict()
+    wider = widen_feed_forwards(parameters, WIDER, scale=0.02, seed=0)
+    assert {tensor.dtype for tensor in wider.values()} == {torch.bfloat16}
+
+
 def test_new_units_depend_on_the_seed(tiny_config):
     model = perturbed(ForPretraining(tiny_config))
     first, again, other = (widened(model, seed=seed).encoder.feed_forwards[0].up.weight for seed in (0, 0, 1))

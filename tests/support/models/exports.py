@@ -29,13 +29,13 @@ def random_inputs(model: Any, rows: int, length: int) -> dict[str, np.ndarray]:
 
 
 def largest_difference(model: Any, session: Any, inputs: dict[str, np.ndarray], *, layers: int | None = None) -> float:
-    """Of any output at the real tokens, relative to the largest value of that output or to 1."""
+    """Of any output at the real tokens, relative to the largest value of that output or to 1; NaN if one is NaN."""
     expected = reference_outputs(model, ModelInputs(*map(torch.from_numpy, inputs.values())))
     found = run_session(session, inputs, list(expected), layers=layers)
-    mask, largest = inputs["attention_mask"], 0.0
+    mask, differences = inputs["attention_mask"], []
     for value, (name, wanted) in zip(found, expected.items(), strict=True):
         assert value.shape == wanted.shape, name
         by_token = wanted.shape[:2] == (mask.size // mask.shape[-1], mask.shape[-1])
         allowed = mask.reshape(wanted.shape[:2]) if by_token else wanted > -1e29
-        largest = max(largest, np.abs(value - wanted)[allowed].max() / max(1.0, np.abs(wanted[allowed]).max()))
-    return float(largest)
+        differences.append(np.abs(value - wanted)[allowed].max() / max(1.0, np.abs(wanted[allowed]).max()))
+    return float(np.max(differences))

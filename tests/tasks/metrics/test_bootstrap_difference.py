@@ -52,12 +52,22 @@ def test_bootstrap_difference_of_lists():
     assert gain.to_text().startswith(f"{gain.difference:+.4f} (95 % interval ")
 
 
-def test_difference_of_means_of_single_runs_has_the_interval_of_the_paired_differences():
+def difference_of_two(metric, first, second, targets):
+    (found,) = bootstrap_differences(metric, first, [second], targets)
+    return found
+
+
+def difference_of_means_of_one(metric, first, second, targets):
+    return bootstrap_difference_of_means(metric, [first], [second], targets)
+
+
+@pytest.mark.parametrize("difference_of", [difference_of_two, difference_of_means_of_one])
+def test_difference_of_single_runs_has_the_95_percent_interval_of_the_paired_differences(difference_of):
     rng = np.random.default_rng(0)
     targets = rng.integers(2, size=2_000)
     first, second = (np.where(rng.random(2_000) < share, targets, 1 - targets) for share in (0.8, 0.7))
     paired = (first == targets).astype(float) - (second == targets)
-    found = bootstrap_difference_of_means("accuracy", [first], [second], targets)
+    found = difference_of("accuracy", first, second, targets)
     assert found.difference == pytest.approx(paired.mean())
     half_width = 1.96 * paired.std() / len(targets) ** 0.5
     assert (found.high - found.low) / 2 == pytest.approx(half_width, rel=0.1)

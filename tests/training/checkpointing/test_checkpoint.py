@@ -57,6 +57,16 @@ def test_latest_names_the_newest_checkpoint(store):
     assert (store.directory / "LATEST").read_text() == "step-00000002\n"
 
 
+def test_newest_valid_checkpoint_until_a_step_may_be_that_of_the_step(store):
+    assert store.newest_valid(until=1) == store.path(1)
+    assert store.newest_valid(until=2) == store.path(2)
+
+
+def test_size_of_a_checkpoint_is_that_of_model_and_optimizer():
+    saved = Checkpoint(1, {}, {"weight": torch.ones(3)}, {"weight/exp_avg": torch.ones(5)})
+    assert saved.size == 4 * (3 + 5)
+
+
 def test_newest_valid_checkpoint_is_none_before_the_first(tmp_path):
     assert Checkpoints(tmp_path / "checkpoints", keep=1).newest_valid() is None
 

@@ -1,5 +1,7 @@
 """Model and optimizer as named tensors."""
 
+from collections.abc import Sequence
+
 import pytest
 import torch
 from torch import nn
@@ -15,10 +17,14 @@ from litebert.training.optim.optimizers import build_optimizer
 from support.runs.toy import ToyModel, settings
 
 
-def stepped(optimizer_name: str) -> tuple[ToyModel, torch.optim.Optimizer]:
+def stepped(
+    optimizer_name: str, names: Sequence[str] = ("up.weight", "norm.bias")
+) -> tuple[ToyModel, torch.optim.Optimizer]:
+    """The toy after a step in which the parameters `names` have gradients."""
     model = ToyModel()
     optimizer = build_optimizer(model, settings(optimizer=optimizer_name))
-    for parameter in (model.up.weight, model.norm.bias):
+    for name in names:
+        parameter = model.get_parameter(name)
         parameter.grad = torch.ones_like(parameter)
     optimizer.step()
     return model, optimizer
@@ -48,6 +54,13 @@ def test_restore_optimizer_loads_optimizer_tensors(name):
     again = optimizer_tensors(other, restored)
     assert tensors.keys() == again.keys()
     assert all(torch.equal(tensors[path], again[path]) for path in tensors)
+
+
+def test_restore_optimizer_forgets_the_moments_that_were_not_saved():
+    saved = optimizer_tensors(*stepped("lamb", ["up.weight"]))
+    model, optimizer = stepped("lamb")
+    restore_optimizer(model, optimizer, saved)
+    assert optimizer_tensors(model, optimizer).keys() == saved.keys()
 
 
 def test_model_tensors_have_shared_parameters_once():

@@ -19,6 +19,11 @@ def test_steps_of_a_duration_are_rounded_up(text, steps):
     assert CONVERTER.steps(Duration.parse(text)) == steps
 
 
+def test_rounding_error_of_a_duration_adds_no_step():
+    assert 0.28 * 25 > 7
+    assert DurationConverter(batch_size=1, examples_per_epoch=25).steps(Duration.parse("0.28 epochs")) == 7
+
+
 @pytest.mark.parametrize("text", ["4 steps", "32 examples", "1.6 epochs", "100 tokens", "2 minutes"])
 def test_fraction_of_a_duration_goes_from_zero_to_one(text):
     duration = Duration.parse(text)

@@ -1,5 +1,8 @@
 """Profiling a step measures its cost and its first loss."""
 
+from itertools import count
+from types import SimpleNamespace
+
 import pytest
 
 from litebert.training.distributed.context import DistributedContext
@@ -33,6 +36,20 @@ def test_profile_step_runs_only_a_few_microbatches():
     )
     assert cost.microbatches == 8
     assert len(calls) in range(2 * 2, 10 * 2 + 1, 2)  # two microbatches of two to ten steps
+
+
+def test_profiled_time_of_a_step_is_that_of_all_its_microbatches(monkeypatch):
+    """By a clock on which two microbatches take a second."""
+    clock = SimpleNamespace(perf_counter=count(0.0).__next__)
+    monkeypatch.setattr("litebert.training.loop.profile_step.time", clock)
+    cost = profile_step(
+        ToyModel(),
+        objective=ToyObjective(),
+        batches=ToyBatches(microbatch_size=1),
+        settings=settings(),
+        world=DistributedContext.current("cpu"),
+    )
+    assert (cost.microbatches, cost.step_seconds) == (8, 4)
 
 
 class GrowingBatches(ToyBatches):

@@ -116,3 +116,11 @@ def test_run_schedule_has_nothing_due_between_intervals():
 def test_run_schedule_refuses_a_warmup_longer_than_the_run():
     with pytest.raises(ConfigError, match="warmup"):
         schedule(warmup="5 minutes")
+
+
+def test_second_rollback_leaves_out_the_batches_of_both():
+    saved = TrainingProgress(step=4)
+    once = TrainingProgress(step=8).rolled_back_to(saved)
+    assert (once.step, once.batch, once.skipped_batches) == (4, 8, 4)
+    twice = replace(once, step=6).rolled_back_to(saved)
+    assert (twice.step, twice.batch, twice.rollbacks) == (4, 10, 2)

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from litebert.training.distributed.context import DistributedContext
-from litebert.training.loop.step import StepCounts, StepOutcome, TrainStep, gradient_scaler
+from litebert.training.loop.step import StepCounts, StepOutcome, TrainStep, UpdateLimits, gradient_scaler
 from support.models.tolerances import tolerance
 from support.runs.toy import ToyBatches, ToyModel, ToyObjective, settings
 
@@ -120,6 +120,18 @@ def test_loss_without_labels_is_zero():
 def test_step_outcome_is_finite_only_if_all_its_values_are(loss, norm):
     assert not StepOutcome({"a": loss, "b": 1.0}, {}, norm).finite
     assert StepOutcome({"a": 1.0}, {}, 1.0).finite
+
+
+@pytest.mark.parametrize(
+    ("limits", "applied"),
+    [
+        (UpdateLimits(loss=2.0, grad_norm=3.0), True),
+        (UpdateLimits(loss=1.9), False),
+        (UpdateLimits(grad_norm=2.9), False),
+    ],
+)
+def test_step_is_applied_only_up_to_the_limit_of_the_loss_and_of_the_norm(limits, applied):
+    assert StepOutcome({"a": 2.0}, {}, 3.0, limits).applied is applied
 
 
 def test_step_releases_the_gradients():

@@ -77,6 +77,22 @@ def test_muon_leaves_a_matrix_without_gradient_as_it_is():
             assert torch.equal(optimizer.state[model.up.weight]["momentum_buffer"], momentum)
 
 
+@pytest.mark.parametrize(
+    ("precision", "dtype"), [("fp32", torch.float32), ("fp16", torch.float32), ("bf16", torch.bfloat16)]
+)
+def test_muon_computes_directions_in_bf16_only_in_runs_of_bf16(monkeypatch, precision, dtype):
+    found = []
+    monkeypatch.setattr(
+        "litebert.training.optim.muon.orthogonalized",
+        lambda matrices: found.append(matrices.dtype) or orthogonalized(matrices),
+    )
+    model = ToyModel()
+    optimizer = build_optimizer(model, settings(**MUON, precision=precision))
+    set_gradients(model, 0)
+    optimizer.step()
+    assert set(found) == {dtype}
+
+
 def test_muon_learning_rate_follows_the_schedule_and_the_multipliers():
     optimizer = build_optimizer(ToyModel(), settings(**MUON), lr_multipliers={"up.weight": 0.5, "size.weight": 0.5})
     set_learning_rate(optimizer, 0.001)

@@ -111,6 +111,13 @@ def test_long_text_keeps_the_tokens_around_the_pronoun(tiny_tokenizer, model):
         assert candidate_scores(model, encoded.inputs(np.array([0]))).shape == (1,)
 
 
+def test_text_after_a_pronoun_at_the_start_fills_the_sequence(tiny_tokenizer):
+    example = PronounExample(text="it was good. " * 20, pronoun=(0, 2), candidate="the film")
+    ((feature,),) = encode_candidates([example], tiny_tokenizer, InputSettings(max_length=20)).features
+    assert len(feature.input_ids) == 20
+    assert feature.is_truncated
+
+
 @pytest.mark.parametrize(
     ("scores", "positive"),
     [([-1.0, -2.0], True), ([-2.0, -1.0, -3.0], False), ([-3.0], True), ([-1.0, -1.5, -0.9], False)],
