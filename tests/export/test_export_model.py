@@ -108,11 +108,16 @@ def test_export_writes_nothing_if_the_outputs_differ(saved, tmp_path, monkeypatc
 
 
 @pytest.mark.parametrize("precision", ["fp32", "int8"])
-def test_export_writes_nothing_if_the_outputs_are_no_numbers(saved, tmp_path, monkeypatch, precision):
+@pytest.mark.parametrize("damaged", [0, -1], ids=["states", "logits"])
+def test_export_writes_nothing_if_an_output_is_no_number(saved, tmp_path, monkeypatch, precision, damaged):
     run = reference_outputs.run_session
-    monkeypatch.setattr(
-        reference_outputs, "run_session", lambda *given: [np.full_like(each, np.nan) for each in run(*given)]
-    )
+
+    def with_nan(*given):
+        outputs = [*run(*given)]
+        outputs[damaged] = np.full_like(outputs[damaged], np.nan)
+        return outputs
+
+    monkeypatch.setattr(reference_outputs, "run_session", with_nan)
     with pytest.raises(
         LitebertError, match=rf"outputs in {precision} differ from torch's by nan, .* nothing was written"
     ):
