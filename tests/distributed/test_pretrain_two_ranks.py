@@ -146,7 +146,9 @@ def test_modern_block_on_two_ranks_gives_the_weights_of_one_process(tiny_tokeniz
     text = write_documents(tmp_path / "text.txt", documents=40)
     build_corpus([text], tiny_tokenizer, CorpusSettings(validation_fraction=0.2), tmp_path / "corpus")
     modern = [f"model.{name}={str(value).lower()}" for name, value in MODERN.items()]
-    run = load_pretrain_config("quickstart", [*SMALL, *modern, *layout], corpus=tmp_path / "corpus")
+    run = load_pretrain_config(
+        "quickstart", [*SMALL, "progressive_depth=null", *modern, *layout], corpus=tmp_path / "corpus"
+    )
     pretrain_on_two_ranks(tmp_path, {"together": run})
     pretrain(run.replace(train=run.train.replace(fsdp=False).to_dict()), tmp_path / "alone")
     for step, other in zip(losses(tmp_path / "together"), losses(tmp_path / "alone"), strict=True):

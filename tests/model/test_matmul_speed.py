@@ -27,9 +27,10 @@ def test_fastest_precision_where_torch_can_measure_none_is_fp32():
 
 
 @pytest.mark.parametrize("use", ["training", "inference"])
-def test_matmul_speed_is_measured_for_every_candidate(use):
+def test_matmul_speed_is_measured_for_every_candidate(monkeypatch, use):
+    monkeypatch.setattr(matmul_speed, "SECONDS", 0.01)
     config = preset("albert-base-v2").replace(hidden_size=48, num_attention_heads=4, intermediate_size=96)
-    speed = MEASURE(config, use, extra=("int8",) if use == "inference" else (), seconds=0.01)
+    speed = MEASURE(config, use, extra=("int8",) if use == "inference" else ())
     assert {"fp32"} <= speed.gflops.keys()
     assert all(value > 0 for value in speed.gflops.values())
     assert ("int8" in speed.gflops) == (use == "inference")

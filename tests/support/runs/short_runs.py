@@ -11,7 +11,7 @@ from litebert.settings import with_overrides
 
 PRETRAIN = (
     *("train.duration=2 steps", "train.warmup=0", "train.evaluate_every=null", "train.precision=fp32"),
-    *("compute.compile=false",),
+    *("compute.compile=false", "progressive_depth=null"),
     *("batch_size=4", "microbatch_size=4", "max_eval_examples=64", "sampling.max_length=32"),
     *("model.num_hidden_layers=1", "model.num_hidden_groups=1", "model.hidden_size=16", "model.num_attention_heads=4"),
     *("model.intermediate_size=32", "model.embedding_size=16"),
