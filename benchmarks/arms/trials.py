@@ -104,9 +104,9 @@ class OutputWeights(Callback):
 def weighted_outputs() -> Iterator[list[Callback]]:
     """Each layer reads a learned sum of all earlier outputs. Source: Charpentier and Samuel 2023, ELC-BERT."""
 
-    def block_inputs(self: Encoder, layout: Any) -> Any:
+    def block_inputs(self: Encoder, layout: Any, schedule: Any) -> Any:
         weights.outputs.clear()  # a forward pass begins
-        return original_inputs(self, layout)
+        return original_inputs(self, layout, schedule)
 
     def run(self: Encoder, schedule: Any, x: torch.Tensor, inputs: Any) -> Iterator[torch.Tensor]:
         for part in zip(schedule, inputs, strict=True):

@@ -67,7 +67,7 @@ def model_parts(
         weight, bias = attention.fused_qkv()
     fused = FusedQKV(weight.detach().requires_grad_(), None if bias is None else bias.detach().requires_grad_())
     with torch.no_grad():
-        inputs = encoder._block_inputs(layout)[0]._replace(fused_qkv=fused)
+        inputs = encoder._block_inputs(layout, encoder.schedule)[0]._replace(fused_qkv=fused)
 
     def embed(unused: Tensor) -> Tensor:
         return encoder.projection(encoder.embeddings(ids, types, layout.positions))

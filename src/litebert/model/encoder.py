@@ -1,7 +1,7 @@
 """The ALBERT encoder: embeddings, their projection, and a loop over the sharing schedule.
 
 Settings that change how it is computed, never what, are attributes set from outside and are not saved:
-`attention_kernel`, `activation_checkpoint_interval`, `run_block`. `training_layers` changes what is trained.
+`attention_kernel`, `activation_checkpoint_interval`, `run_block`. `training_schedule` changes what is trained.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -49,8 +49,8 @@ class Encoder(nn.Module):
     """Store activations once every this many blocks and recompute the others in the backward pass; None: store all."""
     run_block: BlockFunction
     """What computes one block; by default the function `run_block` of this module."""
-    training_layers: tuple[int, ...] | None = None
-    """Positions in `schedule` of the layers that run in training mode; None: all. In evaluation all layers run."""
+    training_schedule: Schedule | None = None
+    """What runs in training mode in place of `schedule`, without low-rank updates of recursions; None: `schedule`."""
     adapters: LoRASettings | None = None
     """Settings of the LoRA adapters that `layers/lora.py` attached, if any."""
 
@@ -148,7 +148,7 @@ class Encoder(nn.Module):
         layout = self._layout(attention_mask, None, causal=False)
         _, x = self._embed(input_ids, token_type_ids, layout)
         before = [attention for attention, _ in self.schedule].index(index)
-        for output in self._run_blocks(self.schedule[:before], x, self._block_inputs(layout)[:before]):
+        for output in self._run_blocks(self.schedule[:before], x, self._block_inputs(layout, self.schedule)[:before]):
             x = output
         return layout.unpack(x)
 
@@ -157,7 +157,7 @@ class Encoder(nn.Module):
     ) -> Float[Tensor, "B A S S"]:
         """The first of `attention_probabilities`, without computing a layer."""
         block = cast(Attention, self.attentions[self.schedule[0][0]])
-        inputs = self._block_inputs(LAYOUTS["sdpa"](attention_mask))[0]
+        inputs = self._block_inputs(LAYOUTS["sdpa"](attention_mask), self.schedule)[0]
         states = self.first_input(self.schedule[0][0], input_ids, attention_mask, token_type_ids)
         return block.probabilities(states, attention_mask, inputs)
 
@@ -170,7 +170,7 @@ class Encoder(nn.Module):
     ) -> tuple[Float[Tensor, "B A S S"], ...]:
         """Attention probabilities of every block that ran; `output` must hold its hidden states."""
         blocks = [cast(Attention, self.attentions[attention]) for attention, _ in self.schedule]
-        inputs = self._block_inputs(LAYOUTS["sdpa"](attention_mask))
+        inputs = self._block_inputs(LAYOUTS["sdpa"](attention_mask), self.schedule)
         read = zip(blocks, output.hidden_states[:-1], inputs, strict=True)
         return tuple(block.probabilities(x, attention_mask, block_inputs) for block, x, block_inputs in read)
 
@@ -200,13 +200,11 @@ class Encoder(nn.Module):
         return embedded, self.projection(embedded).to(embedded.dtype)
 
     def _layers(self, layout: Layout) -> tuple[Schedule, list[BlockInputs]]:
-        """The part of the schedule that runs, and the inputs of its blocks."""
-        inputs = self._block_inputs(layout)
-        if self.training_layers is None or not self.training:
-            return self.schedule, inputs
-        return tuple(self.schedule[i] for i in self.training_layers), [inputs[i] for i in self.training_layers]
+        """The schedule that runs, and the inputs of its blocks."""
+        schedule = self.training_schedule if self.training and self.training_schedule else self.schedule
+        return schedule, self._block_inputs(layout, schedule)
 
-    def _block_inputs(self, layout: Layout) -> list[BlockInputs]:
+    def _block_inputs(self, layout: Layout, schedule: Schedule) -> list[BlockInputs]:
         """The inputs of each block that runs; without recursion LoRA, layers that share an attention share them.
 
         Fused weights too, if gradients are computed: without them, a layer's are freed after it.
@@ -222,7 +220,7 @@ class Encoder(nn.Module):
         if self.recursion_lora:
             return [inputs(index, lora()) for (index, _), lora in zip(self.schedule, self.recursion_lora, strict=True)]
         stored = [inputs(index) for index in range(len(self.attentions))]
-        return [stored[index] for index, _ in self.schedule]
+        return [stored[index] for index, _ in schedule]
 
     def _block_outputs(self, schedule: Schedule, inputs: Sequence[BlockInputs], x: Tensor) -> Iterator[Tensor]:
         """`_run_blocks`, which recomputes its activations in the backward pass if checkpointing is on."""

@@ -21,29 +21,33 @@ def sharing_schedule(config: ModelConfig) -> Schedule:
     return tuple(zip(attention, feed_forward, strict=True))
 
 
-def evenly_spaced_layers(config: ModelConfig, count: int) -> tuple[int, ...]:
-    """Positions in the schedule of `count` of the layers, as far apart as possible, the first one among them.
-
-    Raises:
-        ConfigError: the model has no more layers than that, or the layers left out have weights of their own.
-    """
-    layers, inner = config.num_hidden_layers, config.inner_group_num
-    if count >= layers:
-        raise ConfigError(f"initial_layers: expected fewer than the {layers} layers of the model; found {count}")
-    chosen = [layer * layers // count for layer in range(count)]
-    positions = tuple(layer * inner + block for layer in chosen for block in range(inner))
-    schedule = sharing_schedule(config)
-    parts = zip(*(schedule[position] for position in positions), strict=True)
-    used = [set(part) for part in parts]
-    if config.recursion_lora_rank or used != [set(range(stored)) for stored in stored_blocks(config)]:
-        raise ConfigError(
-            f"initial_layers: {count} of {layers} layers leave out some with weights of their own, which would not be "
-            "trained at first; give more layers, or let layers share their weights (model.num_hidden_groups)"
-        )
-    return positions
-
-
 def stored_blocks(config: ModelConfig) -> tuple[int, int]:
     """How many attention and how many feed-forward blocks a model stores."""
     last_attention, last_feed_forward = sharing_schedule(config)[-1]
     return last_attention + 1, last_feed_forward + 1
+
+
+def with_fewer_layers(config: ModelConfig, layers: int) -> ModelConfig:
+    """The architecture with `layers` layers and the same stored weights.
+
+    Raises:
+        ConfigError: the model has fewer layers, or some of its weights would be those of no layer.
+    """
+    if layers > config.num_hidden_layers:
+        raise ConfigError(
+            f"progressive_depth.initial_layers: expected at most the {config.num_hidden_layers} layers of the model; "
+            f"found {layers}"
+        )
+    if layers == config.num_hidden_layers:
+        return config
+    if config.sharing != "all" or config.recursion_lora_rank:
+        raise ConfigError(
+            "progressive_depth: the layers that are left out at first must have no weights of their own; expected "
+            "model.sharing=all and no model.recursion_lora_rank, or leave progressive_depth out"
+        )
+    if layers < config.num_hidden_groups:
+        raise ConfigError(
+            f"progressive_depth.initial_layers: expected at least {config.num_hidden_groups}, one for each group of "
+            f"layers that share their weights; found {layers}"
+        )
+    return config.replace(num_hidden_layers=layers)

@@ -5,20 +5,28 @@ from types import SimpleNamespace
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from litebert.commands.pretrain.dry_run import dry_run
 from litebert.commands.pretrain.pretrain import pretrain
-from litebert.commands.pretrain.pretrain_settings import ProgressiveDepth, load_pretrain_config
-from litebert.commands.pretrain.progressive_layers import ProgressiveLayers
+from litebert.commands.pretrain.pretrain_result import provenance
+from litebert.commands.pretrain.pretrain_settings import FirstPart, load_pretrain_config
+from litebert.commands.pretrain.progressive_layers import FEWER_LAYERS, ProgressiveLayers
+from litebert.commands.reproduce.cells import Inputs, pretrain_cell
+from litebert.commands.reproduce.plan import _training_flops
 from litebert.errors import ConfigError
 from litebert.model.config import ModelConfig
 from litebert.model.io.model_directory import load_model
 from litebert.model.models import ForPretraining
+from litebert.model.sharing_schedule import sharing_schedule, stored_blocks, with_fewer_layers
 from litebert.training.callbacks.callback import Callback
 from support.models.tolerances import tolerance
 from support.runs.callbacks import killed_after_saving
 from support.runs.pretrain_runs import TOY, losses
 
+FIRST = ((0, 0), (1, 1))
+"""The schedule of two layers in two groups."""
 LAYERS = ("model.num_hidden_layers=4", "model.num_hidden_groups=2", "progressive_depth.initial_layers=2")
 
 
@@ -34,12 +42,14 @@ class LayersOfSteps(Callback):
         self.seen = []
 
     def on_step(self, run, record) -> None:
-        self.seen.append(run.model.encoder.training_layers)
+        self.seen.append(run.model.encoder.training_schedule)
+
+
+SHAPE = {"hidden_size": 16, "embedding_size": 8, "num_attention_heads": 2, "intermediate_size": 32}
 
 
 def model_of(layers):
-    shape = {"hidden_size": 16, "embedding_size": 8, "num_attention_heads": 2, "intermediate_size": 32}
-    return ForPretraining(ModelConfig(vocab_size=50, num_hidden_layers=layers, num_hidden_groups=2, **shape), seed=0)
+    return ForPretraining(ModelConfig(vocab_size=50, num_hidden_layers=layers, num_hidden_groups=2, **SHAPE), seed=0)
 
 
 def ids_and_masks():
@@ -55,7 +65,7 @@ def finished(corpus_directory, tmp_path_factory):
 
 
 def test_all_layers_are_trained_after_half_of_the_run(finished):
-    assert finished[1] == [(0, 2), None, None, None]
+    assert finished[1] == [FIRST, None, None, None]
 
 
 def test_flops_of_a_step_are_those_of_the_layers_that_it_trains(finished, corpus_directory, tmp_path):
@@ -89,7 +99,7 @@ def test_a_resumed_run_trains_the_layers_of_an_uninterrupted_one(finished, corpu
 def test_a_model_that_trains_some_layers_is_the_model_of_these_layers():
     full, small = model_of(4).train(), model_of(2).train()
     small.load_state_dict(full.state_dict())
-    full.encoder.training_layers = (0, 2)
+    full.encoder.training_schedule = FIRST
     inputs = ids_and_masks()
     gradients = []
     for model in (full, small):
@@ -106,36 +116,68 @@ def test_all_layers_run_in_evaluation():
     model = model_of(4).eval()
     inputs = ids_and_masks()
     expected = model.encoder(*inputs).last_hidden_state
-    model.encoder.training_layers = (0, 2)
+    model.encoder.training_schedule = FIRST
     assert torch.equal(model.encoder(*inputs).last_hidden_state, expected)
 
 
 def test_a_rollback_into_the_first_part_trains_its_layers_again():
     encoder, run = model_of(4).encoder, SimpleNamespace(schedule=SimpleNamespace(fraction=float), progress=0.5)
-    callback = ProgressiveLayers(encoder, ProgressiveDepth(initial_layers=2))
+    callback = ProgressiveLayers(encoder, FirstPart(encoder.config.replace(num_hidden_layers=2), 0.5))
     callback.on_train_begin(run)
-    assert encoder.training_layers is None
-    assert run.part == 1
+    assert (encoder.training_schedule, run.part) == (None, 0)
     run.progress = 0.49
     callback.on_rollback(run)
-    assert encoder.training_layers == (0, 2)
-    assert run.part == 0
+    assert (encoder.training_schedule, run.part) == (FIRST, FEWER_LAYERS)
 
 
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        (["progressive_depth.initial_layers=4"], "expected fewer than the 4 layers of the model; found 4"),
-        (["progressive_depth.initial_layers=1"], "1 of 4 layers leave out some with weights of their own"),
-        (["model.num_hidden_groups=4"], "2 of 4 layers leave out some with weights of their own"),
-        (["model.sharing=attention", "model.num_hidden_groups=1"], "2 of 4 layers leave out some with weights"),
-        (["model.recursion_lora_rank=2"], "2 of 4 layers leave out some with weights of their own"),
+        (["progressive_depth.initial_layers=5"], "expected at most the 4 layers of the model; found 5"),
+        (["progressive_depth.initial_layers=1"], "expected at least 2, one for each group of layers .*; found 1"),
+        (["model.num_hidden_groups=4"], "expected at least 4, one for each group"),
+        (["model.sharing=attention", "model.num_hidden_groups=1"], "expected model.sharing=all and no"),
+        (["model.sharing=none", "model.num_hidden_groups=1"], "expected model.sharing=all and no"),
+        (["model.recursion_lora_rank=2"], "no model.recursion_lora_rank, or leave progressive_depth out"),
         (["progressive_depth.fraction=1"], "progressive_depth.fraction"),
     ],
 )
 def test_layers_that_would_leave_weights_untrained_are_refused(corpus_directory, settings, message):
     with pytest.raises(ConfigError, match=message):
         plan(corpus_directory, *settings)
+
+
+def test_as_many_layers_as_the_model_has_are_trained_from_the_first_step(corpus_directory):
+    run = plan(corpus_directory, "progressive_depth.initial_layers=4")
+    assert run.first_part is None
+    assert provenance(run).keys() == provenance(run.replace(progressive_depth=None)).keys()
+
+
+def test_the_model_card_says_how_many_layers_were_trained_at_first(finished):
+    assert "| layers at first | 2, for 50% of the run |" in (finished[0] / "model" / "README.md").read_text()
+
+
+@given(st.integers(1, 24), st.integers(1, 24), st.integers(1, 24), st.integers(1, 2))
+def test_fewer_layers_have_all_weights_that_the_model_stores(groups, layers, few, inner):
+    groups, few, layers = sorted([groups, few, layers])
+    config = ModelConfig(num_hidden_layers=layers, num_hidden_groups=groups, inner_group_num=inner, **SHAPE)
+    first = with_fewer_layers(config, few)
+    assert stored_blocks(first) == stored_blocks(config)
+    assert {*sharing_schedule(first)} == {*sharing_schedule(config)}
+
+
+def test_the_plan_of_a_reproduction_counts_the_first_part(corpus_directory):
+    progressive, whole = (
+        _training_flops(plan(corpus_directory, f"progressive_depth.initial_layers={layers}")) for layers in (2, 4)
+    )
+    assert 0.5 * whole < progressive < 0.95 * whole
+
+
+def test_runs_of_a_grid_without_it_have_the_names_of_before(corpus_directory):
+    scale, inputs = SimpleNamespace(settings={}, recipe="quickstart"), Inputs(corpus=corpus_directory)
+    progressive = {"model.num_hidden_layers": 2, "progressive_depth.initial_layers": 1}
+    identities = [pretrain_cell(scale, inputs, settings, 0).identity for settings in ({}, progressive)]
+    assert ["progressive_depth" in identity for identity in identities] == [False, True]
 
 
 def test_a_dry_run_counts_the_steps_with_fewer_layers(corpus_directory, tmp_path):

@@ -113,7 +113,7 @@ def dry_run(run: PretrainRun, out: Path) -> DryRun:
         start, profile, peak = _largest_fitting(start, RunDirectory(out), world)
         run = start.run
         schedule = RunSchedule.of(run.train, start.batches(world))
-        steps, seconds = _length(schedule, profile, _first_part(run))
+        steps, seconds = _length(run, schedule, profile)
         parameters, states = parameter_counts(run.model).pretraining, _optimizer_states(run)
         return DryRun(
             parameters=parameters,
@@ -177,39 +177,30 @@ def kinds_of_steps(sampling: SamplingSettings) -> dict[int, float]:
     }
 
 
-@dataclass(frozen=True, slots=True)
-class FirstPart:
-    """The part of a run that trains fewer layers."""
-
-    fraction: float
-    relative_time: float
-    """Of a step, relative to one with all layers."""
-
-
-def _first_part(run: PretrainRun) -> FirstPart:
-    depth, sampling = run.progressive_depth, run.sampling
-    if depth is None:
-        return FirstPart(0.0, 1.0)
-    causal, masked = sampling.causal_fraction, LinearSchedule.parse(sampling.mlm_probability).largest
+def _relative_time_at_first(run: PretrainRun) -> float:
+    """Time of a step in the first part of the run, relative to one with all layers, by its operations."""
+    if run.first_part is None:
+        return 1.0
+    causal, masked = run.sampling.causal_fraction, LinearSchedule.parse(run.sampling.mlm_probability).largest
 
     def flops(config: ModelConfig) -> float:
-        of_step = {1.0: causal, masked: 1 - causal}
         return sum(
-            share * flops_per_token(config, length=sampling.max_length, predicted=predicted).training
-            for predicted, share in of_step.items()
+            share * flops_per_token(config, length=run.sampling.max_length, predicted=predicted).training
+            for predicted, share in ((1.0, causal), (masked, 1 - causal))
         )
 
-    return FirstPart(depth.fraction, flops(depth.first_config(run.model)) / flops(run.model))
+    return flops(run.first_part.config) / flops(run.model)
 
 
-def _length(schedule: RunSchedule, profile: StepProfile, first: FirstPart) -> tuple[int, float]:
+def _length(run: PretrainRun, schedule: RunSchedule, profile: StepProfile) -> tuple[int, float]:
     """Number of steps of the whole run and the seconds they take."""
     duration = schedule.settings.duration
+    relative, fraction = _relative_time_at_first(run), run.first_part.fraction if run.first_part else 0.0
     if duration.unit == "seconds":
-        rate = (first.fraction / first.relative_time + 1 - first.fraction) / profile.step_seconds
+        rate = (fraction / relative + 1 - fraction) / profile.step_seconds
         return int(duration.amount * rate), duration.amount
     steps = schedule.total_steps or int(duration.amount / profile.tokens)
-    return steps, steps * profile.step_seconds * (first.fraction * first.relative_time + 1 - first.fraction)
+    return steps, steps * profile.step_seconds * (fraction * relative + 1 - fraction)
 
 
 def expected_memory(run: PretrainRun, *, processes: int = 1) -> Memory:

@@ -67,7 +67,7 @@ def _train(
         validation = ValidationSet(*drawn, run.train.precision, world, run.eval_pair_objectives)
     initial_scores = _initial_scores(run, directory, model, validation) if validation else None
     best = _best_model(start, validation, directory, initial_scores) if validation else None
-    layers = ProgressiveLayers(model.encoder, run.progressive_depth) if run.progressive_depth else None
+    layers = ProgressiveLayers(model.encoder, run.first_part) if run.first_part else None
     trainer = Trainer(
         model,
         objective=PretrainingObjective(run.sampling.pairing),

@@ -106,7 +106,11 @@ def provenance(run: PretrainRun) -> dict[str, str]:
     }
     chosen = run.metric_for_best_model
     causal = ", next-token prediction" if run.sampling.causal_fraction else ""
+    layers = {}
+    if first := run.first_part:
+        layers["layers at first"] = f"{first.config.num_hidden_layers}, for {first.fraction:.0%} of the run"
     return {
+        **layers,
         "objectives": names[run.sampling.pairing] + causal,
         "initialization": run.init if run.init_checkpoint is None else f"weights of {run.init_checkpoint}",
         "exported model": "the last" if chosen is None else f"the best by {chosen} on the validation split",

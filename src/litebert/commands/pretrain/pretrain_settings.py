@@ -5,7 +5,7 @@ Imports no torch, so that wrong settings are refused at once.
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import Field, model_validator
 
@@ -15,7 +15,7 @@ from litebert.corpus.format.shards import Corpus
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.errors import ConfigError
 from litebert.model.config import ModelConfig
-from litebert.model.sharing_schedule import evenly_spaced_layers
+from litebert.model.sharing_schedule import with_fewer_layers
 from litebert.settings import Settings, with_overrides
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.training.train_settings import TrainSettings
@@ -26,16 +26,21 @@ Weight = Annotated[float, Field(gt=0)]
 
 
 class ProgressiveDepth(Settings):
-    """Fewer layers in the first part of a run: they are evenly spaced, and together have all shared weights."""
+    """Fewer layers in the first part of a run, which together have all shared weights."""
 
     initial_layers: int = Field(gt=0)
-    """Layers that are trained at first; each shared weight must be that of one of them."""
+    """Layers that are trained at first, at least one of each group; as many as the model has: no first part."""
     fraction: float = Field(default=0.5, gt=0, lt=1)
     """Share of the run after which all layers are trained."""
 
-    def first_config(self, model: ModelConfig) -> ModelConfig:
-        """The architecture of the first part of the run."""
-        return model.replace(num_hidden_layers=self.initial_layers)
+
+class FirstPart(NamedTuple):
+    """The first part of a run, in which fewer layers are trained."""
+
+    config: ModelConfig
+    """The architecture with these layers."""
+    fraction: float
+    """Share of the run."""
 
 
 class PretrainRun(Settings):
@@ -85,10 +90,18 @@ class PretrainRun(Settings):
     @model_validator(mode="after")
     def _check(self) -> "PretrainRun":
         if self.progressive_depth is not None:
-            evenly_spaced_layers(self.model, self.progressive_depth.initial_layers)
+            with_fewer_layers(self.model, self.progressive_depth.initial_layers)
         if self.metric_for_best_model is not None:
             self._check_best_model_metric(self.metric_for_best_model)
         return self
+
+    @property
+    def first_part(self) -> FirstPart | None:
+        """The part of the run that trains fewer layers, if there is one."""
+        depth = self.progressive_depth
+        if depth is None or depth.initial_layers == self.model.num_hidden_layers:
+            return None
+        return FirstPart(with_fewer_layers(self.model, depth.initial_layers), depth.fraction)
 
     @property
     def no_effect(self) -> tuple[str, ...]:

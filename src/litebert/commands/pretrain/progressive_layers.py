@@ -2,18 +2,21 @@
 
 import logging
 
-from litebert.commands.pretrain.pretrain_settings import ProgressiveDepth
+from litebert.commands.pretrain.pretrain_settings import FirstPart
 from litebert.commands.pretrain.pretraining_objective import training_flops
 from litebert.corpus.sampling.pretrain_batches import PretrainBatch
 from litebert.model.encoder import Encoder
-from litebert.model.sharing_schedule import evenly_spaced_layers
+from litebert.model.sharing_schedule import sharing_schedule
 from litebert.training.callbacks.callback import Callback, RunState, StepRecord
 
 logger = logging.getLogger(__name__)
 
+FEWER_LAYERS = 1
+"""`RunState.part` of the first part; that of the second is 0, as in a run that trains all layers throughout."""
+
 
 class ProgressiveLayers(Callback):
-    """Sets which layers an encoder trains, by the fraction of the run that is done; a run has two parts.
+    """Sets which layers an encoder trains, by the fraction of the run that is done.
 
     Nothing of it is saved: a run that is resumed or rolled back has the layers of its progress. Source: progressive
     stacking (Gong et al. 2019), where the new layers begin as copies; here they have the weights of their group.
@@ -21,9 +24,9 @@ class ProgressiveLayers(Callback):
 
     every_rank = True
 
-    def __init__(self, encoder: Encoder, settings: ProgressiveDepth) -> None:
-        self._encoder, self._settings = encoder, settings
-        self._first = evenly_spaced_layers(encoder.config, settings.initial_layers)
+    def __init__(self, encoder: Encoder, first: FirstPart) -> None:
+        self._encoder, self._first = encoder, first
+        self._first_schedule = sharing_schedule(first.config)
 
     def on_train_begin(self, run: RunState) -> None:
         """Set the layers of the first step."""
@@ -31,8 +34,11 @@ class ProgressiveLayers(Callback):
 
     def on_step(self, run: RunState, record: StepRecord) -> None:
         """Set the layers of the next step."""
-        if self._set(run) and run.world.rank == 0:
-            logger.info("from step %d on all %d layers are trained", record.step + 1, len(self._encoder.schedule))
+        before = run.part
+        self._set(run)
+        if run.part != before and run.world.rank == 0 and not run.schedule.done(run.progress):
+            layers = self._encoder.config.num_hidden_layers
+            logger.info("from step %d on all %d layers are trained", record.step + 1, layers)
 
     def on_rollback(self, run: RunState) -> None:
         """Set the layers of the checkpoint."""
@@ -40,13 +46,10 @@ class ProgressiveLayers(Callback):
 
     def flops(self, batch: PretrainBatch) -> int:
         """FLOPs of forward and backward with the layers that are trained now."""
-        config = self._encoder.config
-        all_layers = self._encoder.training_layers is None
-        return training_flops(config if all_layers else self._settings.first_config(config), batch)
+        is_first = self._encoder.training_schedule is not None
+        return training_flops(self._first.config if is_first else self._encoder.config, batch)
 
-    def _set(self, run: RunState) -> bool:
-        """Whether the layers are others than before."""
-        before = self._encoder.training_layers
-        run.part = int(run.schedule.fraction(run.progress) >= self._settings.fraction)
-        self._encoder.training_layers = None if run.part else self._first
-        return self._encoder.training_layers != before
+    def _set(self, run: RunState) -> None:
+        is_first = run.schedule.fraction(run.progress) < self._first.fraction
+        run.part = FEWER_LAYERS if is_first else 0
+        self._encoder.training_schedule = self._first_schedule if is_first else None

@@ -177,6 +177,8 @@ def pretrain_cell(
     run = run.replace(data_mixture={**run.data_mixture, **{str(path): 1.0 for path in more}}) if more else run
     texts = [Corpus.open(path).fingerprint for path in (inputs.corpus, *more)]
     identity = {**deciding_settings(run), "corpus": texts, "data_mixture": mixture or None}
+    if run.progressive_depth is None:
+        del identity["progressive_depth"]  # runs of versions without this setting keep their names
     return Cell("pretrain", run.to_dict(), identity, (start,) if start else ())
 
 

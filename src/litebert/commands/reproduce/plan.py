@@ -7,7 +7,7 @@ from pathlib import Path
 
 from litebert.commands.finetune.finetune_settings import BenchmarkFiles, FinetuneRun, num_training_rows
 from litebert.commands.pretrain.dry_run import dry_run, expected_memory
-from litebert.commands.pretrain.pretrain_settings import PretrainRun
+from litebert.commands.pretrain.pretrain_settings import FirstPart, PretrainRun
 from litebert.commands.reproduce.cells import Cell
 from litebert.commands.result import Result
 from litebert.corpus.sampling.sampling_settings import LinearSchedule
@@ -129,7 +129,12 @@ def _model(cell: Cell, runs: dict[str, PretrainRun]) -> PretrainRun:
 
 def _training_flops(run: PretrainRun) -> float:
     predicted = LinearSchedule.parse(run.sampling.mlm_probability).end
-    return flops_per_token(run.model, length=run.sampling.max_length, predicted=predicted).training
+    first = run.first_part or FirstPart(run.model, 0.0)
+    at_first, later = (
+        flops_per_token(config, length=run.sampling.max_length, predicted=predicted).training
+        for config in (first.config, run.model)
+    )
+    return first.fraction * at_first + (1 - first.fraction) * later
 
 
 def _of_duration(
