@@ -16,6 +16,8 @@ WARMUP_STEPS = 3
 BLOCKS = 3
 GAIN = 1.05
 """A doubled batch must be this much faster per sequence to be worth another doubling."""
+LONGEST_STEP = 0.5
+"""Seconds of a step, from which on larger batches are not tried."""
 
 
 @dataclass(frozen=True)
@@ -87,10 +89,6 @@ def fastest_seconds(action: Callable[[], object], device: torch.device, *, secon
     while sum(taken) < seconds:
         taken.append(_block(action, device, repeats=1))
     return min(taken)
-
-
-LONGEST_STEP = 0.5
-"""Seconds of a step, from which on larger batches are not tried."""
 
 
 def doubled_while_worth_it(seconds_of: Callable[[int], float], *, start: int, most: int) -> int:

@@ -88,7 +88,8 @@ class Encoder(nn.Module):
         """
         layout = self._layout(attention_mask, sequence_starts, causal=causal)
         embedded, x = self._embed(input_ids, token_type_ids, layout)
-        outputs = self._block_outputs(*self._layers(layout), x)
+        schedule, inputs = self._layers(layout)
+        outputs = self._block_outputs(schedule, x, inputs)
         states = [x]
         for x in outputs:
             if output_hidden_states:
@@ -120,12 +121,12 @@ class Encoder(nn.Module):
         layout = self._layout(attention_mask, sequence_starts, causal=causal)
         _, x = self._embed(input_ids, token_type_ids, layout)
         schedule, (*inputs, last_inputs) = self._layers(layout)
-        for output in self._block_outputs(schedule[:-1], inputs, x):
+        for output in self._block_outputs(schedule[:-1], x, inputs):
             x = output
         computed = positions
         if self.training and positions.is_cpu:  # position 0 a few times more: see `rounded_up`
             computed = F.pad(positions, (0, rounded_up(len(positions)) - len(positions)))
-        (last,) = self._block_outputs(schedule[-1:], [last_inputs._replace(positions=computed)], x)
+        (last,) = self._block_outputs(schedule[-1:], x, [last_inputs._replace(positions=computed)])
         return self.final_norm(last[0, : positions.shape[0]])
 
     def pooled(
@@ -222,7 +223,7 @@ class Encoder(nn.Module):
         stored = [inputs(index) for index in range(len(self.attentions))]
         return [stored[index] for index, _ in schedule]
 
-    def _block_outputs(self, schedule: Schedule, inputs: Sequence[BlockInputs], x: Tensor) -> Iterator[Tensor]:
+    def _block_outputs(self, schedule: Schedule, x: Tensor, inputs: Sequence[BlockInputs]) -> Iterator[Tensor]:
         """`_run_blocks`, which recomputes its activations in the backward pass if checkpointing is on."""
         if not (self.activation_checkpoint_interval and torch.is_grad_enabled()):
             yield from self._run_blocks(schedule, x, inputs)
