@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from litebert.model import encoder
+from litebert.model.kernels import layout as layout_module
 from litebert.model.kernels.attention_kernels import attend_sdpa
 from litebert.model.kernels.layout import (
     LAYOUTS,
@@ -17,7 +18,7 @@ from litebert.model.kernels.layout import (
     default_kernel,
     rounded_up,
 )
-from litebert.model.kernels.native.library import native_kernels
+from litebert.model.kernels.native.library import native_kernels, native_library
 from litebert.model.presets import preset
 from support.models.native_kernels import NEEDS_GCC
 
@@ -141,4 +142,29 @@ def test_encoder_skips_padding_of_tiny_rows_where_one_kernel_attends_in_all_exam
     ids, mask = torch.zeros(2, 3, dtype=torch.int64), torch.ones(2, 3, dtype=torch.bool)
     with torch.autocast("cpu", torch.bfloat16, enabled=autocast), native_kernels(enabled=native):
         model(ids, mask, ids)
+    assert used == [kernel]
+
+
+@NEEDS_GCC
+@pytest.mark.parametrize(
+    ("dtype", "has_products", "kernel"),
+    [
+        (torch.float32, False, "native_attention"),
+        (torch.bfloat16, True, "native_attention"),
+        (torch.bfloat16, False, "attend_16_bits"),
+    ],
+    ids=str,
+)
+def test_bf16_is_attended_by_the_compiled_kernel_where_the_processor_multiplies_it(
+    monkeypatch, dtype, has_products, kernel
+):
+    monkeypatch.setattr(native_library(), "has_bfloat16_products", has_products)
+    used = []
+    for name in ("native_attention", "attend_16_bits"):
+        attend = getattr(layout_module, name)
+        monkeypatch.setattr(
+            layout_module, name, lambda *args, attend=attend, name=name, **kw: used.append(name) or attend(*args, **kw)
+        )
+    layout = UnpaddedLayout.of(torch.ones(2, 3, dtype=torch.bool))
+    layout.attend(torch.ones(1, 6, 3, 2, 8, dtype=dtype), None, dropout=0.0)
     assert used == [kernel]

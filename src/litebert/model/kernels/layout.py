@@ -145,10 +145,12 @@ class UnpaddedLayout:
     ) -> Float[Tensor, "1 R A D"] | None:
         """By the compiled kernel, in one call for all examples; None where there is none, or torch is as fast.
 
-        In 16 bits torch's products are as fast unless the processor multiplies tiles.
+        In 16 bits torch's operators are as fast unless the processor has products of bf16.
         """
         library = native_library(projected)
-        if library is None or projected.shape[-1] % 2 or not (library.has_tiles or projected.dtype == torch.float32):
+        if library is None or projected.shape[-1] % 2:
+            return None
+        if projected.dtype != torch.float32 and not library.has_bfloat16_products:
             return None
         row = None if rotation is None else rotation[0]
         return native_attention(library, projected.flatten(0, 1), self.lengths, rotation=row, causal=self.causal)[None]

@@ -45,6 +45,8 @@ class NativeLibrary:
         self._functions: dict[tuple[str, torch.dtype], Callable[..., None]] = {}
         self.has_tiles = bool(self._library.has_tiles())
         """Whether the processor multiplies tiles of bf16 (Intel AMX)."""
+        self.has_bfloat16_products = bool(self._library.has_bfloat16_products())
+        """Whether it multiplies bf16 at all: tiles, or pairs in vectors (AVX512-BF16)."""
         self.panel_width = int(self._library.panel_width())
         """Columns that products of floats compute at once."""
 
@@ -87,7 +89,9 @@ def native_kernels_found() -> str:
     found = _loaded()
     if isinstance(found, str):
         return f"of torch, with which training and prediction on the CPU take longer: {found}"
-    return f"compiled for this processor{', with AMX tiles' if found.has_tiles else ''}"
+    if found.has_tiles:
+        return "compiled for this processor, with AMX tiles"
+    return f"compiled for this processor{', with vectors of bf16' if found.has_bfloat16_products else ''}"
 
 
 def native_library(*tensors: Tensor) -> NativeLibrary | None:

@@ -201,18 +201,32 @@ extern "C" int64_t has_tiles() {
 #endif
 }
 
-#ifdef __AMX_BF16__
-typedef Tiles OfBFloat16;
+// Whether products of bfloat16 have an instruction of their own.
+extern "C" int64_t has_bfloat16_products() {
+#ifdef __AVX512BF16__
+    return 1;
 #else
-typedef Single OfBFloat16;
+    return has_tiles();
+#endif
+}
+
+#ifdef __AVX512BF16__
+typedef Vectors<uint32_t> WithoutTiles;
+#else
+typedef Vectors<float> WithoutTiles;
+#endif
+#ifdef __AMX_BF16__
+typedef Tiles WithTiles;
+#else
+typedef WithoutTiles WithTiles;
 #endif
 
-#define ATTENTION(T, NAME, FASTEST, CAN_USE_IT)                                                                  \
+#define ATTENTION(T, NAME, WITH_TILES, WITHOUT_TILES)                                                            \
     extern "C" void attention_forward_##NAME(const T* projected, const float* cosines, const float* sines,       \
                                              const int64_t* starts, const int64_t* lengths, int64_t examples,    \
                                              int64_t heads, int64_t size, int64_t causal, T* contexts,           \
                                              float* log_sums, int64_t threads) {                                 \
-        const auto compute = CAN_USE_IT ? forward<FASTEST, T> : forward<Single, T>;                              \
+        const auto compute = has_tiles() ? forward<WITH_TILES, T> : forward<WITHOUT_TILES, T>;                   \
         compute({projected, cosines, sines, starts, lengths, examples, heads, size, causal}, contexts, log_sums, \
                 threads);                                                                                        \
     }                                                                                                            \
@@ -220,9 +234,9 @@ typedef Single OfBFloat16;
                                               const int64_t* starts, const int64_t* lengths, int64_t examples,   \
                                               int64_t heads, int64_t size, int64_t causal, const T* gradient,    \
                                               const float* log_sums, T* results, int64_t threads) {              \
-        const auto compute = CAN_USE_IT ? backward<FASTEST, T> : backward<Single, T>;                            \
+        const auto compute = has_tiles() ? backward<WITH_TILES, T> : backward<WITHOUT_TILES, T>;                 \
         compute({projected, cosines, sines, starts, lengths, examples, heads, size, causal}, gradient, log_sums, \
                 results, threads);                                                                               \
     }
-ATTENTION(BFloat16, bfloat16, OfBFloat16, has_tiles())
-ATTENTION(float, float32, Single, true)
+ATTENTION(BFloat16, bfloat16, WithTiles, WithoutTiles)
+ATTENTION(float, float32, Vectors<float>, Vectors<float>)

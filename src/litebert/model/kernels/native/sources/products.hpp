@@ -4,21 +4,31 @@
 #pragma once
 
 #include <algorithm>
+#include <type_traits>
 
 #include "vectors.hpp"
 
-#ifdef __AMX_BF16__
-#include <immintrin.h>
+inline Floats load_cells(const float* from) { return load(from); }
+inline Bits load_cells(const uint32_t* from) { return load_bits(from); }
+
+inline Floats add_product(Floats sums, float a, Floats b) { return sums + a * b; }
+#ifdef __AVX512BF16__
+inline Floats add_product(Floats sums, uint32_t a, Bits b) {
+    const Bits pair = a - Bits{};
+    return reinterpret_cast<Floats>(_mm512_dpbf16_ps(reinterpret_cast<__m512>(sums), reinterpret_cast<__m512bh>(pair),
+                                                     reinterpret_cast<__m512bh>(b)));
+}
 #endif
 
-// Products of floats.
-struct Single {
-    typedef float Cell;
-    static constexpr int PER_CELL = 1;  // neighbours of the inner dimension that one cell holds
+// Products by vectors: of floats, or of pairs of bfloat16 with sums in 32 bits (uint32_t, AVX512-BF16).
+template <typename Operand>
+struct Vectors {
+    typedef Operand Cell;
+    static constexpr int PER_CELL = std::is_same<Cell, float>::value ? 1 : 2;  // neighbours of the inner dimension
     struct Session {};
 
     template <bool ADD>
-    static void product(int rows, int columns, int inner, const float* A, int a_step, const float* B, int b_step,
+    static void product(int rows, int columns, int inner, const Cell* A, int a_step, const Cell* B, int b_step,
                         float* C, int c_step) {
         for (int i = 0; i < rows; i += TILE_ROWS)
             for (int j = 0; j < columns; j += 2 * WIDTH)
@@ -30,19 +40,19 @@ struct Single {
 
     // Not inline, so that a pointer to each row stays in a register too.
     template <bool ADD>
-    static __attribute__((noinline)) void tile(int inner, const float* A, int a_step, const float* B, int b_step,
+    static __attribute__((noinline)) void tile(int inner, const Cell* A, int a_step, const Cell* B, int b_step,
                                                float* C, int c_step) {
         Floats sums[TILE_ROWS][2];
-        const float* rows[TILE_ROWS];
+        const Cell* rows[TILE_ROWS];
         for (int i = 0; i < TILE_ROWS; i++) {
             rows[i] = A + i * a_step;
             for (int j = 0; j < 2; j++) sums[i][j] = ADD ? load(C + i * c_step + j * WIDTH) : Floats{};
         }
         for (int k = 0; k < inner; k++, B += b_step) {
-            const Floats b[2] = {load(B), load(B + WIDTH)};
+            const auto first = load_cells(B), second = load_cells(B + WIDTH);
             for (int i = 0; i < TILE_ROWS; i++) {
-                const Floats a = broadcast(rows[i][k]);
-                for (int j = 0; j < 2; j++) sums[i][j] += a * b[j];
+                sums[i][0] = add_product(sums[i][0], rows[i][k], first);
+                sums[i][1] = add_product(sums[i][1], rows[i][k], second);
             }
         }
         for (int i = 0; i < TILE_ROWS; i++)
