@@ -35,9 +35,9 @@ def saved(directory, model: str, labels: tuple[str, ...] = (), **changes):
     return weights
 
 
-def same(one: torch.nn.Module, other: torch.nn.Module, *, where: str = "") -> bool:
+def same(one: torch.nn.Module, other: torch.nn.Module) -> bool:
     first, second = one.state_dict(), other.state_dict()
-    return all(torch.equal(first[name], second[name]) for name in first if name.startswith(where))
+    return all(torch.equal(first[name], second[name]) for name in first)
 
 
 @pytest.mark.parametrize("name", NAMES)
