@@ -23,7 +23,7 @@ from litebert.commands.finetune.finetune_settings import (
 from litebert.commands.pretrain.pretrain import pretrain as run_pretraining
 from litebert.commands.pretrain.pretrain_settings import PretrainRun, pretrain_config, validate_one_initialization
 from litebert.commands.recipes import load_recipe
-from litebert.commands.run_directory import DATA, RunDirectory
+from litebert.commands.runs.run_directory import DATA, RunDirectory
 from litebert.corpus.build.build_corpus import CorpusReport
 from litebert.corpus.corpus_settings import CorpusSettings
 from litebert.corpus.format.shards import Corpus

@@ -8,8 +8,6 @@ from pathlib import Path
 from torch import nn
 
 from litebert.analysis.curves import count_evaluations, read_curves
-from litebert.commands.best_model import EVALUATION, BestModel, Record, evaluation_file
-from litebert.commands.compute import warn_slow_bf16, with_measured_precision, with_saved_precision
 from litebert.commands.finetune.comparison import Outcome, Scores, baseline_scores, remarks
 from litebert.commands.finetune.earlier_run import (
     open_directory,
@@ -32,7 +30,9 @@ from litebert.commands.finetune.setup import (
     set_trainable,
     write_dev_rows,
 )
-from litebert.commands.run_directory import ENVIRONMENT, RunDirectory
+from litebert.commands.runs.best_model import EVALUATION, BestModel, Record, evaluation_file
+from litebert.commands.runs.run_directory import ENVIRONMENT, RunDirectory
+from litebert.commands.runs.run_precision import warn_slow_bf16, with_measured_precision, with_saved_precision
 from litebert.errors import CheckpointError, ConfigError
 from litebert.files import README, read_json_object, write_text
 from litebert.inference.pipeline import EvaluationSet, Pipeline, Workers

@@ -8,8 +8,6 @@ from pathlib import Path
 
 from torch import nn
 
-from litebert.commands.best_model import BestModel, evaluation_file
-from litebert.commands.compute import warn_slow_bf16, with_measured_precision, with_saved_precision
 from litebert.commands.fingerprint import fingerprint_of
 from litebert.commands.pretrain.pretrain_result import PretrainResult, export, full_model, model_files, provenance
 from litebert.commands.pretrain.pretrain_settings import PretrainRun
@@ -17,7 +15,9 @@ from litebert.commands.pretrain.pretrain_start import PretrainStart
 from litebert.commands.pretrain.pretraining_objective import PretrainingObjective, training_flops
 from litebert.commands.pretrain.progressive_layers import ProgressiveLayers
 from litebert.commands.pretrain.validation import ValidationScores, ValidationSet
-from litebert.commands.run_directory import RunDirectory
+from litebert.commands.runs.best_model import BestModel, evaluation_file
+from litebert.commands.runs.run_directory import RunDirectory
+from litebert.commands.runs.run_precision import warn_slow_bf16, with_measured_precision, with_saved_precision
 from litebert.corpus.statistics.token_frequency import unigram_entropy
 from litebert.errors import CheckpointError
 from litebert.model.io.model_directory import config_contents, load_model, save_model
