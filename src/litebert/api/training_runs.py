@@ -29,7 +29,8 @@ from litebert.corpus.corpus_settings import CorpusSettings
 from litebert.corpus.format.shards import Corpus
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.errors import ConfigError, suggestion
-from litebert.files import content_digests, expand_home, path_of
+from litebert.files import expand_home, path_of
+from litebert.manifest import content_digests
 from litebert.model.io.hub import resolve_model_directory
 from litebert.settings import Settings, name_here
 from litebert.tasks.metrics.metrics import metric_names

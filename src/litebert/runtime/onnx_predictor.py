@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, Self
 import numpy as np
 
 from litebert.errors import CheckpointError, ConfigError, DataError
-from litebert.files import MANIFEST, path_of, verify_manifest
+from litebert.files import path_of
 from litebert.inference.method_inputs import (
     validate_pairs,
     validate_positive,
@@ -21,6 +21,7 @@ from litebert.inference.prediction_methods import (
     unit_length,
     validate_order_head,
 )
+from litebert.manifest import MANIFEST, verify_manifest
 from litebert.runtime.export_metadata import GRAPH_FILES
 from litebert.runtime.exported_tokenizer import load_tokenizer
 from litebert.runtime.onnx_model import OnnxModel

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from litebert.errors import CheckpointError, ConfigError
-from litebert.files import read_manifest, update_manifest
+from litebert.manifest import read_manifest, update_manifest
 from litebert.model.config import ModelConfig, Sharing
 from litebert.model.io.model_directory import MODELS, REMOTE_CODE, build, load_model, save_model
 from litebert.model.io.model_spec import LABELLED, ModelSpec, SavedDtype, read_model_spec, transformers_incompatibility
