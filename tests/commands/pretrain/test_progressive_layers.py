@@ -135,13 +135,13 @@ def test_a_rollback_has_the_layers_of_its_progress_as_it_has_the_learning_rate(
 ):
     """The time of a run does not go back: steps of the first part are not made up for with the time of the second."""
     caplog.set_level("INFO", "litebert")
-    model, checkpoint = model_of(4), TrainingProgress(step=9, seconds=29)
+    model, checkpoint = model_of(4), TrainingProgress(step=9, seconds=29.0)
     timing = RunSchedule.of(toy.settings(duration=duration), toy.ToyBatches())
     run = RunState(model, tmp_path, DistributedContext.current("cpu"), timing, progress=checkpoint)
     callback = ProgressiveLayers(model.encoder, FirstPart(model.encoder.config.replace(num_hidden_layers=2), 0.5))
     callback.on_train_begin(run)
     assert (model.encoder.training_schedule, run.part) == (FIRST, FEWER_LAYERS)
-    run.progress = TrainingProgress(step=12, seconds=31).rolled_back_to(checkpoint)
+    run.progress = TrainingProgress(step=12, seconds=31.0).rolled_back_to(checkpoint)
     callback.on_rollback(run)
     assert (model.encoder.training_schedule, run.part) == (schedule, part)
     assert message in caplog.text
