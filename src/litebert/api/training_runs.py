@@ -3,7 +3,7 @@
 import hashlib
 import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,7 @@ from litebert.files import expand_home, path_of
 from litebert.manifest import content_digests
 from litebert.model.io.hub import resolve_model_directory
 from litebert.settings import Settings, name_here
-from litebert.tasks.metrics.metrics import GivenMetric, listed_metrics, metric_names
+from litebert.tasks.metrics.metrics import listed_metrics, metric_names
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.tokenization.vocabulary_training import TokenizerSettings
 from litebert.training.callbacks.callback import Callback
@@ -44,7 +44,7 @@ logger = logging.getLogger(__name__)
 
 Files = str | Path | Sequence[str | Path]
 """Paths, globs or directories of text files."""
-Metric = GivenMetric
+Metric = str | Callable[[Any, Any], float]
 """The name of a metric, or a function of (predictions [N], labels [N]), of which more is better."""
 RUNS = Path("runs")
 """Where runs without `out` are."""

@@ -17,7 +17,7 @@ from litebert.tasks.metrics.squad_metrics import answer_exact_match, answer_f1
 
 Array = np.ndarray
 GivenMetric = str | Callable[[Any, Any], float]
-"""A metric that a caller gives: its name, or a function of predictions and labels."""
+"""The name of a metric, or a function for `register_metric`."""
 
 _OWN_METRICS: set[str] = set()
 """Names from `register_metric`; they apply to every task type."""
