@@ -109,8 +109,9 @@ def cosines(queries: object, documents: object) -> np.ndarray:
     return product.toarray() if hasattr(product, "toarray") else product
 
 
-def bm25(documents: list[str], queries: list[str], *, k1: float = 1.5, b: float = 0.75) -> np.ndarray:
+def bm25(documents: list[str], queries: list[str]) -> np.ndarray:
     """Float64 [Q, N]: the score of each document for each query."""
+    k1, b = 1.5, 0.75
     counter = CountVectorizer(stop_words="english")
     counts = counter.fit_transform(documents).toarray().astype(float)
     lengths = counts.sum(1, keepdims=True)

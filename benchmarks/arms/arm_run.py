@@ -12,12 +12,12 @@ import numpy as np
 
 from arms.trials import FIRST_PHASES, TRIALS, StopAtHalf
 from litebert.analysis.curves import read_curves
-from litebert.commands.compute import with_saved_precision
 from litebert.commands.evaluate.minimal_pairs import evaluate_minimal_pairs
 from litebert.commands.pretrain.pretrain import pretrain
 from litebert.commands.pretrain.pretrain_result import PretrainResult
 from litebert.commands.pretrain.pretrain_settings import PretrainRun, load_pretrain_config
-from litebert.commands.run_directory import RunDirectory
+from litebert.commands.runs.run_directory import RunDirectory
+from litebert.commands.runs.run_precision import with_saved_precision
 from litebert.errors import ConfigError
 from litebert.files import write_text
 from litebert.inference.word_masking import Scoring

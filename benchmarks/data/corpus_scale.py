@@ -29,7 +29,8 @@ from litebert.corpus.format.shards import (
 )
 from litebert.corpus.sampling.pretrain_batches import PretrainBatches
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
-from litebert.files import MANIFEST, sha256, update_manifest, write_text
+from litebert.files import sha256, write_text
+from litebert.manifest import MANIFEST, update_manifest
 
 SENTENCE, DOCUMENT, SHARD = 20, 50, 7_000_000
 VOCAB_SIZE = 30_000

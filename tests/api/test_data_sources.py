@@ -126,6 +126,17 @@ def test_data_source_takes_an_array_or_a_series_as_texts(make):
     assert DataSource.of(make(TEXTS), "data").rows == [{"text": text} for text in TEXTS]
 
 
+@pytest.mark.parametrize("missing", [None, float("nan")])
+def test_missing_texts_of_a_series_or_list_are_null_as_those_of_a_data_frame(missing):
+    pandas = pytest.importorskip("pandas")
+    texts = ["good", missing]
+    expected = DataSource.of(pandas.DataFrame({"text": texts}), "data").rows
+    assert DataSource.of(texts, "data").rows == DataSource.of(pandas.Series(texts), "data").rows == expected
+    labelled = DataSource.of((pandas.Series(texts), [1, 0]), "train").rows
+    assert labelled == [{"text": "good", "label": 1}, {"text": None, "label": 0}]
+    assert DataSource.of([("good", missing)], "data").rows == [{"text": "good", "text_pair": None}]
+
+
 def test_two_rows_in_a_tuple_are_rows():
     rows = ({"text": "good", "label": 1}, {"text": "bad", "label": 0})
     assert DataSource.of(rows, "train").rows == DataSource.of(list(rows), "train").rows

@@ -5,18 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from litebert.errors import CheckpointError, DataError
+from litebert.errors import CheckpointError
 from litebert.files import (
-    MANIFEST,
-    atomic_directory,
     free_space,
     read_json_object,
-    read_manifest,
     readable_bytes,
     require_space,
     translate_os_errors,
-    verify_manifest,
-    write_bytes,
     write_json,
     write_text,
 )
@@ -24,13 +19,6 @@ from litebert.files import (
 
 def contents(directory: Path) -> set[str]:
     return {path.name for path in directory.iterdir()}
-
-
-def make(directory: Path, **files: str) -> Path:
-    with atomic_directory(directory) as temporary:
-        for name, text in files.items():
-            (temporary / name).write_text(text)
-    return directory
 
 
 def test_write_text_leaves_no_other_file(tmp_path):
@@ -75,105 +63,6 @@ def test_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
         write_text(tmp_path / "a.txt", "new")
     assert (tmp_path / "a.txt").read_text() == "old"
     assert contents(tmp_path) == {"a.txt"}
-
-
-def test_atomic_directory_appears_completely_with_its_manifest(tmp_path):
-    directory = make(tmp_path / "d", a="1", b="2")
-    assert contents(directory) == {"a", "b", MANIFEST}
-    assert set(read_manifest(directory)) == {"a", "b"}
-    verify_manifest(directory)
-
-
-def test_directory_files_are_durable_before_the_manifest_and_the_rename(tmp_path, monkeypatch):
-    """A power loss after the rename leaves no directory whose files are not on disk."""
-    synced, real = [], os.fsync
-
-    def fsync(descriptor):
-        synced.append(os.fstat(descriptor).st_ino)
-        real(descriptor)
-
-    monkeypatch.setattr("os.fsync", fsync)
-    with atomic_directory(tmp_path / "made") as directory:
-        (directory / "inner").mkdir()
-        (directory / "a").write_text("a")
-        (directory / "inner" / "b").write_text("b")
-        assert synced == []
-    made = tmp_path / "made"
-    files, manifest = ({(made / name).stat().st_ino for name in names} for names in (("a", "inner/b"), (MANIFEST,)))
-    assert set(synced[:2]) == files
-    assert synced[2] in manifest
-    assert synced[-1] == tmp_path.stat().st_ino
-
-
-def test_failed_atomic_directory_leaves_the_old_one(tmp_path):
-    make(tmp_path / "d", a="old")
-
-    def fail() -> None:
-        with atomic_directory(tmp_path / "d") as temporary:
-            (temporary / "a").write_text("new")
-            raise RuntimeError
-
-    with pytest.raises(RuntimeError):
-        fail()
-    assert (tmp_path / "d" / "a").read_text() == "old"
-    assert contents(tmp_path) == {"d"}
-
-
-@pytest.mark.parametrize("failing", [0, 1], ids=["old away", "new in place"])
-def test_interrupted_rename_leaves_the_old_directory(tmp_path, monkeypatch, failing):
-    make(tmp_path / "d", a="old")
-    rename, renamed = Path.rename, []
-
-    def interrupted(self, target):
-        renamed.append(self)
-        if len(renamed) == failing + 1:
-            raise KeyboardInterrupt
-        return rename(self, target)
-
-    monkeypatch.setattr(Path, "rename", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        make(tmp_path / "d", a="new")
-    assert (tmp_path / "d" / "a").read_text() == "old"
-    assert contents(tmp_path) == {"d"}
-
-
-def test_atomic_directory_replaces_the_old_one(tmp_path):
-    make(tmp_path / "d", a="old")
-    make(tmp_path / "d", b="new")
-    assert contents(tmp_path / "d") == {"b", MANIFEST}
-    assert contents(tmp_path) == {"d"}
-
-
-@pytest.mark.parametrize("damage", ["flip", "truncate", "delete"])
-@pytest.mark.parametrize("error", [CheckpointError, DataError])
-def test_verify_manifest_names_the_damaged_file(tmp_path, damage, error):
-    directory = make(tmp_path / "d", weights="abc")
-    if damage == "delete":
-        (directory / "weights").unlink()
-    else:
-        (directory / "weights").write_text("abb" if damage == "flip" else "ab")
-    with pytest.raises(error, match="weights"):
-        verify_manifest(directory, error=error)
-
-
-@pytest.mark.parametrize(
-    "manifest",
-    [b"", b"nonsense\n", b"\xff\xff", b"0" * 64 + b"  ../outside\n", b"0" * 64 + b"  a", 2 * (b"0" * 64 + b"  a\n")],
-    ids=["empty", "nonsense", "not UTF-8", "outside", "line cut", "name twice"],
-)
-def test_damaged_manifest_is_rejected(tmp_path, manifest):
-    write_bytes(tmp_path / MANIFEST, manifest)
-    (tmp_path / "a").write_text("a")
-    with pytest.raises(CheckpointError, match=rf"{MANIFEST}: (damaged|names)"):
-        verify_manifest(tmp_path)
-
-
-def test_verify_manifest_of_some_files_refuses_one_that_is_not_listed(tmp_path):
-    directory = make(tmp_path / "d", weights="abc")
-    (directory / "other").write_text("x")
-    verify_manifest(directory, only=["weights", "absent"])
-    with pytest.raises(CheckpointError, match=f"{MANIFEST}: damaged: does not list other"):
-        verify_manifest(directory, only=["weights", "other"])
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EACCES, errno.EROFS, errno.ENOTDIR, errno.EEXIST, errno.EFBIG])

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from litebert.corpus.format.shards import Corpus, Shard, ShardEntry, Vocabulary, write_description
 from litebert.corpus.sampling.pretrain_batches import PretrainBatch, PretrainBatches
 from litebert.corpus.sampling.sampling_settings import Pairing, SamplingSettings
-from litebert.files import write_manifest
+from litebert.manifest import write_manifest
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.tokenization.vocabulary_training import TokenizerSettings, train_tokenizer
 from support.data.corpus_builders import edges

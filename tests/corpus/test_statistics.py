@@ -10,7 +10,7 @@ from litebert.corpus.sampling.masking import MaskedGrid, find_mask_units, mask_t
 from litebert.corpus.sampling.mixture import Mixture
 from litebert.corpus.sampling.pairing import IN_ORDER, NO_LABEL, SWAPPED, Example
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
-from litebert.files import write_manifest
+from litebert.manifest import write_manifest
 from support.data.corpus_builders import FIRST_ID, make_corpus, vocabulary
 
 SIZES = [10_000, pytest.param(100_000, marks=pytest.mark.slow)]

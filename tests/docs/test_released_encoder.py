@@ -9,7 +9,7 @@ import pytest
 from litebert import Predictor, hub_download
 from litebert.commands.evaluate.minimal_pairs import evaluate_minimal_pairs
 from litebert.commands.export import ExportRun, export
-from litebert.files import verify_manifest
+from litebert.manifest import verify_manifest
 from litebert.model.io.model_directory import REMOTE_CODE, load_model
 
 ENCODERS = Path(__file__).parents[2] / "encoders"

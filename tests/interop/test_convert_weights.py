@@ -4,8 +4,9 @@ import pytest
 import torch
 
 from litebert.errors import CheckpointError, ConfigError
-from litebert.files import INPUT_SETTINGS, json_bytes, read_manifest, update_manifest, verify_manifest
+from litebert.files import INPUT_SETTINGS, json_bytes
 from litebert.interop.convert_weights import convert
+from litebert.manifest import read_manifest, update_manifest, verify_manifest
 from litebert.model.config import ModelConfig
 from litebert.model.io.model_directory import build, load_model, save_model
 from litebert.model.io.model_spec import ModelSpec, read_model_spec
@@ -35,9 +36,9 @@ def saved(directory, model: str, labels: tuple[str, ...] = (), **changes):
     return weights
 
 
-def same(one: torch.nn.Module, other: torch.nn.Module, *, where: str = "") -> bool:
+def same(one: torch.nn.Module, other: torch.nn.Module) -> bool:
     first, second = one.state_dict(), other.state_dict()
-    return all(torch.equal(first[name], second[name]) for name in first if name.startswith(where))
+    return all(torch.equal(first[name], second[name]) for name in first)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -5,9 +5,9 @@ import sys
 import pytest
 
 from litebert.errors import ConfigError
-from litebert.files import verify_manifest
 from litebert.inference.predictor import Predictor
 from litebert.interop.convert_weights import convert
+from litebert.manifest import verify_manifest
 from litebert.model.io.model_directory import save_model
 from litebert.model.models import ForPretraining, ForSequenceClassification, SentenceEmbedder
 from support.models.model_builders import MODERN

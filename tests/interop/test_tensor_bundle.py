@@ -69,9 +69,9 @@ def write_index(prefix, entry: bytes, *, header: bytes = number_field(1, 1)) -> 
     index_file(prefix).write_bytes(write_table({b"": header, b"x": entry}))
 
 
-def entry(*, dtype=1, shape=(2,), content=b"\0" * 8, shard=0, offset=0, size=None, extra=b"") -> bytes:
+def entry(*, dtype=1, shape=(2,), content=b"\0" * 8, shard=0, offset=0, extra=b"") -> bytes:
     dimensions = b"".join(bytes_field(2, number_field(1, dimension)) for dimension in shape)
-    place = number_field(3, shard) + number_field(4, offset) + number_field(5, len(content) if size is None else size)
+    place = number_field(3, shard) + number_field(4, offset) + number_field(5, len(content))
     return number_field(1, dtype) + bytes_field(2, dimensions) + place + fixed32_field(6, masked_crc(content)) + extra
 
 

@@ -6,9 +6,9 @@ import pytest
 import torch
 
 from litebert.errors import CheckpointError, ConfigError
-from litebert.files import write_manifest
 from litebert.interop.tensor_bundle import open_bundle, write_bundle
 from litebert.interop.tf_checkpoint import CONFIG, read_config, read_tf_checkpoint, tf_config, write_tf_checkpoint
+from litebert.manifest import write_manifest
 from litebert.model.config import ModelConfig
 from litebert.model.io.model_directory import build, load_weights
 from litebert.model.io.model_spec import ModelSpec

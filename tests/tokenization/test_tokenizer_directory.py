@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from litebert.errors import DataError
-from litebert.files import MANIFEST, read_manifest, verify_manifest
+from litebert.manifest import MANIFEST, read_manifest, verify_manifest
 from litebert.tokenization.text_settings import TextSettings
 from litebert.tokenization.tokenizer import Tokenizer
 from support.data.damage import DAMAGES, damaged_files, delete
@@ -138,7 +138,7 @@ def test_tokenizer_config_with_errors_is_refused_by_name(directory, config, prob
 
 @pytest.mark.parametrize(
     ("function", "file"),
-    [("pathlib.Path.read_bytes", r"tokenizer_config\.json"), ("litebert.files.sha256", r"\w+\.(json|model)")],
+    [("pathlib.Path.read_bytes", r"tokenizer_config\.json"), ("litebert.manifest.sha256", r"\w+\.(json|model)")],
 )
 def test_tokenizer_files_that_cannot_be_read_are_named(directory, monkeypatch, function, file):
     def refuse(path):

@@ -8,7 +8,7 @@ from typing import Any
 
 from litebert.analysis.curves import Curve, read_curves
 from litebert.commands.result import Result
-from litebert.commands.run_directory import RunDirectory
+from litebert.commands.runs.run_directory import RunDirectory
 from litebert.errors import DataError, import_extra
 from litebert.inference.predictor import Predictor
 from litebert.model.io.push import PushResult, push_to_hub

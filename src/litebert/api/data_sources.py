@@ -182,12 +182,16 @@ class PairRow(dict[str, Any]):
 
 
 def text_row(text: Any, name: str) -> dict[str, Any]:
-    """The row of a text or of a pair of texts."""
-    if isinstance(text, str):
+    """The row of a text or of a pair of texts; a missing text is null, as in a data frame."""
+    if _is_text(text):
         return {TEXT: text}
-    if isinstance(text, Sequence) and len(text) == 2 and all(isinstance(part, str) for part in text):
+    if isinstance(text, Sequence) and len(text) == 2 and all(map(_is_text, text)):
         return PairRow({TEXT: text[0], TEXT_PAIR: text[1]})
     raise DataError(f"{name}: found a {type(text).__name__} among the rows; expected dicts, texts or pairs of texts")
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) or plain(value) is None
 
 
 def plain(value: Any) -> Any:

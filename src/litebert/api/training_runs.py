@@ -23,16 +23,17 @@ from litebert.commands.finetune.finetune_settings import (
 from litebert.commands.pretrain.pretrain import pretrain as run_pretraining
 from litebert.commands.pretrain.pretrain_settings import PretrainRun, pretrain_config, validate_one_initialization
 from litebert.commands.recipes import load_recipe
-from litebert.commands.run_directory import DATA, RunDirectory
+from litebert.commands.runs.run_directory import DATA, RunDirectory
 from litebert.corpus.build.build_corpus import CorpusReport
 from litebert.corpus.corpus_settings import CorpusSettings
 from litebert.corpus.format.shards import Corpus
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.errors import ConfigError, suggestion
-from litebert.files import content_digests, expand_home, path_of
+from litebert.files import expand_home, path_of
+from litebert.manifest import content_digests
 from litebert.model.io.hub import resolve_model_directory
 from litebert.settings import Settings, name_here
-from litebert.tasks.metrics.metrics import metric_names
+from litebert.tasks.metrics.metrics import listed_metrics, metric_names
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.tokenization.vocabulary_training import TokenizerSettings
 from litebert.training.callbacks.callback import Callback
@@ -151,7 +152,7 @@ def finetune(
             `learning_rate=3e-5`, `duration="3 epochs"`, `text="review"` or `task_type="regression"`.
     """
     given = placed(settings, FinetuneRun, {"train": TrainSettings, "data": LabelledFiles})
-    metrics = [metrics] if isinstance(metrics, str) or callable(metrics) else metrics
+    metrics = listed_metrics(metrics)
     names = metric_names(metrics)
     if len(set(names)) < len(names):
         raise ConfigError(f"metrics: two of {', '.join(names)} have one name; give each metric once")

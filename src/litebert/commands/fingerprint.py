@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from litebert.files import content_digests, sha256
+from litebert.files import sha256
+from litebert.manifest import content_digests
 
 
 def fingerprint_of(inputs: Sequence[Path], models: Sequence[Path], settings: Mapping[str, Any]) -> str:

@@ -10,8 +10,9 @@ from litebert.errors import ConfigError
 from litebert.export.exported_graph import Comparison, ExportedGraph, ExportPrecision, OtherHead
 from litebert.export.model_graph import build_graph
 from litebert.export.reference_outputs import compare
-from litebert.files import README, atomic_directory, write_bytes, write_json
+from litebert.files import README, write_bytes, write_json
 from litebert.inference.fill_mask import MASKED_LANGUAGE_MODELS
+from litebert.manifest import atomic_directory
 from litebert.model.io.model_directory import check_replaceable, load_model, spec_of
 from litebert.model.io.model_spec import CONFIG, read_model_spec, to_json
 from litebert.model.layers.lora import can_be_merged, merged

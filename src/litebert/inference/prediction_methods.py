@@ -2,12 +2,12 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 
 from litebert.errors import ConfigError
-from litebert.inference.method_inputs import EXAMPLES, Options, Text
+from litebert.inference.method_inputs import EXAMPLES, Options, Text, validate_single_texts
 from litebert.tasks.masked_text import DEFAULT_TOP_K
 from litebert.tasks.results import Candidate, Choice, Classification, FilledMasks, MultiLabelPrediction, TokenPrediction
 from litebert.tasks.types.extractive_qa.span_scores import Answer
@@ -22,6 +22,15 @@ METHODS_WITHOUT_TASK_TYPE: Final = {"fill_mask": "fill_mask", "embedding": "embe
 def choice_texts(text: str, question: str | None, options: Sequence[str]) -> list[tuple[str, str]]:
     """The two texts that the model reads for each option; of the second at most `MAX_ANSWER_LENGTH` tokens."""
     return [(text, fill_blank(question, option)) for option in options]
+
+
+class EmbeddingOptions(NamedTuple):
+    """The options of `embed`; those of `EmbeddingSettings`, without pydantic."""
+
+    pooling: Literal["mean", "cls"] | None
+    normalize: bool
+    dimensions: int | None
+    max_length: int | None
 
 
 class PredictionMethods(ABC):
@@ -53,6 +62,13 @@ class PredictionMethods(ABC):
         """The `top_k` best candidates for each `[MASK]` of each text; DataError for a text without one or too long."""
 
     @abstractmethod
+    def _vectors(self, texts: Sequence[str], options: EmbeddingOptions) -> np.ndarray:
+        """The result of `embed`."""
+
+    @abstractmethod
+    def order_batch(self, pairs: Iterable[tuple[str, str]]) -> list[float]:
+        """`order` of each (first, second), faster than one by one."""
+
     def embed(
         self,
         texts: Iterable[str],
@@ -62,11 +78,17 @@ class PredictionMethods(ABC):
         dimensions: int | None = None,
         max_length: int | None = None,
     ) -> np.ndarray:
-        """Float32 [N, H]: the vector of each text, from the last hidden states of any model."""
+        """Float32 [N, H]: the vector of each text, from the last hidden states of any model.
 
-    @abstractmethod
-    def order_batch(self, pairs: Iterable[tuple[str, str]]) -> list[float]:
-        """`order` of each (first, second), faster than one by one."""
+        Args:
+            texts: N texts.
+            pooling: `mean` of the hidden states, special tokens included, or that of the first token, `cls`; None: that
+                of a `SentenceEmbedder`, otherwise `mean`.
+            normalize: scale the vectors to length 1.
+            dimensions: keep only the first dimensions; None: all.
+            max_length: tokens after which a text is truncated; None: as many as the model has positions.
+        """
+        return self._vectors(validate_single_texts(texts), EmbeddingOptions(pooling, normalize, dimensions, max_length))
 
     def fill_mask(self, text: str, *, top_k: int = DEFAULT_TOP_K) -> list[list[Candidate]]:
         """For each `[MASK]` of `text` the `top_k` (at least 1) best candidates, best first."""

@@ -27,11 +27,15 @@ from litebert.inference.method_inputs import (
     validate_threshold,
 )
 from litebert.inference.pipeline import Pipeline
-from litebert.inference.prediction_methods import METHODS_WITHOUT_TASK_TYPE, PredictionMethods, validate_order_head
+from litebert.inference.prediction_methods import (
+    METHODS_WITHOUT_TASK_TYPE,
+    EmbeddingOptions,
+    PredictionMethods,
+    validate_order_head,
+)
 from litebert.inference.sentence_likelihood import log_likelihoods, validate_causal_steps
 from litebert.inference.sentence_order import order_probabilities
 from litebert.inference.word_masking import Masking, Scoring
-from litebert.model.config import Pooling
 from litebert.model.io.hub import HUB, model_directory
 from litebert.model.io.model_directory import load_model
 from litebert.model.io.model_spec import read_model_spec
@@ -194,27 +198,8 @@ class Predictor(PredictionMethods):
             precision=backend.precision,
         )
 
-    def embed(
-        self,
-        texts: Iterable[str],
-        *,
-        pooling: Pooling | None = None,
-        normalize: bool = True,
-        dimensions: int | None = None,
-        max_length: int | None = None,
-    ) -> np.ndarray:
-        """Float32 [N, H]: the vector of each text, from the last hidden states of any model.
-
-        Args:
-            texts: N texts.
-            pooling: `mean` of the hidden states, special tokens included, or that of the first token, `cls`; None: that
-                of a `SentenceEmbedder`, otherwise `mean`.
-            normalize: scale the vectors to length 1.
-            dimensions: keep only the first dimensions; None: all.
-            max_length: tokens after which a text is truncated; None: as many as the model has positions.
-        """
-        settings = EmbeddingSettings(pooling=pooling, normalize=normalize, dimensions=dimensions, max_length=max_length)
-        return self.embedder(settings).embed(validate_single_texts(texts))
+    def _vectors(self, texts: Sequence[str], options: EmbeddingOptions) -> np.ndarray:
+        return self.embedder(EmbeddingSettings(**options._asdict())).embed(texts)
 
     def embedder(self, settings: EmbeddingSettings) -> Embedder:
         """The encoder of this model with settings for embeddings."""

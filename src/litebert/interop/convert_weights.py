@@ -11,17 +11,10 @@ import torch
 from torch import Tensor, nn
 
 from litebert.errors import ConfigError
-from litebert.files import (
-    INPUT_SETTINGS,
-    PRETRAINING_SETTINGS,
-    QUESTION_SETTINGS,
-    README,
-    TASK,
-    update_manifest,
-    write_json,
-)
+from litebert.files import INPUT_SETTINGS, PRETRAINING_SETTINGS, QUESTION_SETTINGS, README, TASK, write_json
 from litebert.interop.tensor_bundle import index_file
 from litebert.interop.tf_checkpoint import SourceModel, read_tf_checkpoint, write_tf_checkpoint
+from litebert.manifest import update_manifest
 from litebert.model.io.hf_weights import IDENTITY, MappedWeights
 from litebert.model.io.hub import model_directory
 from litebert.model.io.model_directory import build, in_module, load_weights, read_directory, save_model, updated_spec

@@ -14,8 +14,9 @@ import torch
 from torch import Tensor
 
 from litebert.errors import CheckpointError, ConfigError
-from litebert.files import MANIFEST, atomic_directory, read_json_object, verify_manifest, write_json, write_text
+from litebert.files import read_json_object, write_json, write_text
 from litebert.interop.tensor_bundle import Bundle, index_file, open_bundle, write_bundle
+from litebert.manifest import MANIFEST, atomic_directory, verify_manifest
 from litebert.model.config import ModelConfig
 from litebert.model.io.hf_weights import MappedWeights
 from litebert.model.io.model_directory import check_replaceable, write_extra_files

@@ -3,12 +3,12 @@
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, Final, Literal, Self
+from typing import Any, Final, Self
 
 import numpy as np
 
 from litebert.errors import CheckpointError, ConfigError, DataError
-from litebert.files import MANIFEST, path_of, verify_manifest
+from litebert.files import path_of
 from litebert.inference.method_inputs import (
     validate_pairs,
     validate_positive,
@@ -17,10 +17,12 @@ from litebert.inference.method_inputs import (
 )
 from litebert.inference.prediction_methods import (
     METHODS_WITHOUT_TASK_TYPE,
+    EmbeddingOptions,
     PredictionMethods,
     unit_length,
     validate_order_head,
 )
+from litebert.manifest import MANIFEST, verify_manifest
 from litebert.runtime.export_metadata import GRAPH_FILES
 from litebert.runtime.exported_tokenizer import load_tokenizer
 from litebert.runtime.onnx_model import OnnxModel
@@ -115,29 +117,12 @@ class Predictor(PredictionMethods):
         validate_positive("top_k", top_k)
         return [self._fill(text, top_k) for text in validate_single_texts(texts)]
 
-    def embed(
-        self,
-        texts: Iterable[str],
-        *,
-        pooling: Literal["mean", "cls"] | None = None,
-        normalize: bool = True,
-        dimensions: int | None = None,
-        max_length: int | None = None,
-    ) -> np.ndarray:
-        """Float32 [N, H]: the vector of each text, from the last hidden states of any model.
-
-        Args:
-            texts: N texts.
-            pooling: `mean` of the hidden states, special tokens included, or that of the first token, `cls`; None: that
-                of a `SentenceEmbedder`, otherwise `mean`.
-            normalize: scale the vectors to length 1.
-            dimensions: keep only the first dimensions; None: all.
-            max_length: tokens after which a text is truncated; None: as many as the model has positions.
-        """
+    def _vectors(self, texts: Sequence[str], options: EmbeddingOptions) -> np.ndarray:
         if self.metadata.model == "ForMultipleChoice":
             raise ConfigError(
                 "Predictor.embed: the graph reads questions with options; export with as_model=SentenceEmbedder"
             )
+        pooling, normalize, dimensions, max_length = options
         validate_positive("dimensions", dimensions)
         if pooling not in (None, *POOLINGS):
             raise ConfigError(f"pooling: {pooling!r}, expected one of {', '.join(POOLINGS)}")
@@ -146,7 +131,7 @@ class Predictor(PredictionMethods):
             raise ConfigError(f"dimensions: {dimensions} is more than the {width} of the model; give fewer")
         if max_length is not None and not 3 <= max_length <= longest:
             raise ConfigError(f"max_length: {max_length}, expected 3 to {longest}, the positions of the model")
-        pairs = [(text, None) for text in validate_single_texts(texts)]
+        pairs = [(text, None) for text in texts]
         encoded = self._encoded(pairs, max_length=max_length or longest)
         warn_empty("texts", encoded.num_empty, rows=len(pairs))
         pooled = self._outputs(encoded, ("last_hidden_state",), POOLINGS[pooling or self.metadata.pooling])

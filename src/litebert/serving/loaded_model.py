@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from litebert.errors import CheckpointError
-from litebert.files import content_digests
+from litebert.manifest import content_digests
 from litebert.runtime.export_metadata import GRAPH_FILES
 from litebert.serving.serve_settings import ServeSettings
 from litebert.serving.served_tasks import SERVED_TASKS, Scorer

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Final, Self
 import numpy as np
 
 from litebert.errors import ConfigError, DataError
-from litebert.files import path_of, update_manifest, write_bytes
+from litebert.files import path_of, write_bytes
+from litebert.manifest import update_manifest
 from litebert.tokenization.batch_encoding import (
     BatchEncoding,
     Padding,

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Final
 
 from litebert.errors import ConfigError, DataError
-from litebert.files import MANIFEST, json_bytes, path_of, verify_manifest
+from litebert.files import json_bytes, path_of
+from litebert.manifest import MANIFEST, verify_manifest
 from litebert.tokenization.sentencepiece_model import SentencePieceModel
 from litebert.tokenization.text_settings import TextSettings
 from litebert.tokenization.transformers_files import CONFIG_FILE, TOKENIZER_FILE, text_settings, tokenizer_config

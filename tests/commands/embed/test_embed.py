@@ -1,7 +1,6 @@
 """Embeddings of the rows of a file, in every format, and after an interruption."""
 
 import json
-import signal
 import sys
 
 import numpy as np
@@ -17,32 +16,8 @@ from litebert.errors import CheckpointError, ConfigError, DataError, MissingExtr
 from litebert.inference.embeddings.embedding_settings import EmbeddingSettings
 from litebert.inference.predictor import Predictor
 from support.models.tolerances import close_to
-from support.programs.forks import ForkedPopen
-from support.runs.interrupted_runs import interrupt
+from support.runs.interrupted_runs import interrupt, kill
 from support.runs.measured_precision import measure
-
-KILLED = """
-import os, signal, sys
-from litebert.commands.embed.embed import embed
-from litebert.commands.embed.embed_settings import EmbedRun
-from litebert.commands.predict import input_file, resumable_output
-
-input_file.ROWS_PER_WINDOW = 4
-write = resumable_output._save_state
-count = 0
-
-def save(path, file, state):
-    global count
-    write(path, file, state)
-    count += 1
-    if count == 2:
-        file.write(b"half a row")
-        file.flush()
-        os.kill(os.getpid(), signal.SIGKILL)
-
-resumable_output._save_state = save
-embed(EmbedRun(model=sys.argv[1], input=sys.argv[2], output=sys.argv[3], threads=1))
-"""
 
 
 def run_embed(model, source, output, **options):
@@ -120,8 +95,7 @@ def test_embed_killed_by_a_signal_resumes_to_the_same_bytes(model, table, tmp_pa
     monkeypatch.setattr(input_file, "ROWS_PER_WINDOW", 4)
     whole, resumed = tmp_path / "whole" / f"v{suffix}", tmp_path / "resumed" / f"v{suffix}"
     run_embed(model, table, whole)
-    killed = ForkedPopen([sys.executable, "-c", KILLED, model, table, resumed])
-    assert killed.wait() == -signal.SIGKILL
+    kill(embed, EmbedRun(model=model, input=table, output=resumed, threads=1))
     assert not resumed.exists()
     with caplog.at_level("INFO", "litebert"):
         run_embed(model, table, resumed)

@@ -9,6 +9,7 @@ from litebert.commands.evaluate.evaluate_labelled import evaluate_benchmark, eva
 from litebert.commands.finetune.finetune import finetune
 from litebert.commands.finetune.finetune_settings import FinetuneRun
 from litebert.commands.predict import input_file
+from litebert.commands.predict.input_file import InputFile
 from litebert.commands.predict.resumable_output import Written
 from litebert.errors import ConfigError, DataError
 from litebert.inference import inference_model, pipeline
@@ -422,6 +423,13 @@ def test_regressions_of_columns_with_other_names_are_one_task(tiny_tokenizer, tm
         for seed, name in enumerate(("score", "rating"))
     )
     assert len(run_ensemble([one, other], stars).members) == 2
+
+
+def test_ensemble_that_scores_reads_the_rows_of_its_output_once(classifiers, opinions, tmp_path, monkeypatch):
+    windows, calls = InputFile.windows, []
+    monkeypatch.setattr(InputFile, "windows", lambda file: calls.append(file) or windows(file))
+    assert run_ensemble(classifiers(2), opinions, out=tmp_path / "out.csv").score
+    assert len(calls) == 1
 
 
 @pytest.mark.parametrize("metric", ["f1", "precision"])

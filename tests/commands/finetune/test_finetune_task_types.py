@@ -33,11 +33,11 @@ def pretrained(tiny_tokenizer, tmp_path_factory):
     return save_model(ForPretraining(config), directory, extra_files=tiny_tokenizer.files())
 
 
-def tuned(pretrained, out, data, *, callbacks=(), **changes):
+def tuned(pretrained, out, data, **changes):
     values = {"model": str(pretrained), "data": data, "batch_size": 12, "microbatch_size": 12, "max_length": 40}
     train = {**TRAIN, "device": "cpu"}
     run = FinetuneRun.parse({**values, "train": train, **changes}, where="test")
-    return finetune(run, out, callbacks=callbacks)
+    return finetune(run, out)
 
 
 def sentences():

@@ -24,33 +24,8 @@ from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.output_formats import OutputError, RowFormat, TableFormat
 from litebert.tasks.readers.tables import iter_tables
 from litebert.tasks.results import Regression
-from support.programs.forks import ForkedPopen
-from support.runs.interrupted_runs import interrupt
+from support.runs.interrupted_runs import interrupt, kill
 from support.runs.measured_precision import measure
-
-KILLED = """
-import os, signal, sys
-from pathlib import Path
-from litebert.commands.predict import input_file, resumable_output
-from litebert.commands.predict.predict import predict
-from litebert.commands.predict.predict_settings import PredictRun
-
-input_file.ROWS_PER_WINDOW = 4
-write = resumable_output._save_state
-count = 0
-
-def save(path, file, state):
-    global count
-    write(path, file, state)
-    count += 1
-    if count == 2:
-        file.write(b"half a line")
-        file.flush()
-        os.kill(os.getpid(), signal.SIGKILL)
-
-resumable_output._save_state = save
-predict(PredictRun(model=sys.argv[1], input=Path(sys.argv[2]), output=Path(sys.argv[3])))
-"""
 
 MEMORY = """
 import json, sys, tracemalloc
@@ -118,12 +93,12 @@ def test_predict_killed_by_a_signal_resumes_to_the_same_bytes(
     monkeypatch.setattr(input_file, "ROWS_PER_WINDOW", 4)
     model, source = tagger if "conll" in suffix else classifier, write_input(tmp_path, suffix)
     whole, resumed = tmp_path / "whole" / output, tmp_path / "resumed" / output
-    predict(PredictRun(model=str(model), input=source, output=whole))
-    killed = ForkedPopen([sys.executable, "-c", KILLED, model, source, resumed])
-    assert killed.wait() == -signal.SIGKILL
+    run = PredictRun(model=str(model), input=source, output=resumed)
+    predict(run.replace(output=whole))
+    kill(predict, run)
     assert not resumed.exists()
     with caplog.at_level("INFO", "litebert"):
-        result = predict(PredictRun(model=str(model), input=source, output=resumed))
+        result = predict(run)
     assert "resuming after 8 rows" in caplog.text
     assert result.predictions == 15
     assert resumed.read_bytes() == whole.read_bytes()

@@ -10,7 +10,7 @@ from litebert.commands.pretrain.pretrain import pretrain
 from litebert.commands.pretrain.pretrain_result import model_files
 from litebert.commands.pretrain.pretrain_settings import load_pretrain_config
 from litebert.commands.pretrain.pretrain_start import PretrainStart
-from litebert.commands.run_directory import RunDirectory
+from litebert.commands.runs.run_directory import RunDirectory
 from litebert.corpus.build.build_corpus import build_corpus
 from litebert.corpus.corpus_settings import CorpusSettings
 from litebert.errors import ConfigError

@@ -20,8 +20,11 @@ from litebert.model.config import ModelConfig
 from litebert.model.io.model_directory import load_model
 from litebert.model.models import ForPretraining
 from litebert.model.sharing_schedule import sharing_schedule, stored_blocks, with_fewer_layers
-from litebert.training.callbacks.callback import Callback
+from litebert.training.callbacks.callback import Callback, RunState
+from litebert.training.distributed.context import DistributedContext
+from litebert.training.loop.run_schedule import RunSchedule, TrainingProgress
 from support.models.tolerances import tolerance
+from support.runs import toy
 from support.runs.callbacks import killed_after_saving
 from support.runs.pretrain_runs import TOY, losses
 
@@ -120,14 +123,28 @@ def test_all_layers_run_in_evaluation():
     assert torch.equal(model.encoder(*inputs).last_hidden_state, expected)
 
 
-def test_a_rollback_into_the_first_part_trains_its_layers_again():
-    encoder, run = model_of(4).encoder, SimpleNamespace(schedule=SimpleNamespace(fraction=float), progress=0.5)
-    callback = ProgressiveLayers(encoder, FirstPart(encoder.config.replace(num_hidden_layers=2), 0.5))
+@pytest.mark.parametrize(
+    ("duration", "schedule", "part", "message"),
+    [
+        ("20 steps", FIRST, FEWER_LAYERS, "from step 10 on 2 of 4 layers are trained"),
+        ("60 seconds", None, 0, "from step 10 on 4 of 4 layers are trained"),
+    ],
+)
+def test_a_rollback_has_the_layers_of_its_progress_as_it_has_the_learning_rate(
+    tmp_path, caplog, duration, schedule, part, message
+):
+    """The time of a run does not go back: steps of the first part are not made up for with the time of the second."""
+    caplog.set_level("INFO", "litebert")
+    model, checkpoint = model_of(4), TrainingProgress(step=9, seconds=29.0)
+    timing = RunSchedule.of(toy.settings(duration=duration), toy.ToyBatches())
+    run = RunState(model, tmp_path, DistributedContext.current("cpu"), timing, progress=checkpoint)
+    callback = ProgressiveLayers(model.encoder, FirstPart(model.encoder.config.replace(num_hidden_layers=2), 0.5))
     callback.on_train_begin(run)
-    assert (encoder.training_schedule, run.part) == (None, 0)
-    run.progress = 0.49
+    assert (model.encoder.training_schedule, run.part) == (FIRST, FEWER_LAYERS)
+    run.progress = TrainingProgress(step=12, seconds=31.0).rolled_back_to(checkpoint)
     callback.on_rollback(run)
-    assert (encoder.training_schedule, run.part) == (FIRST, FEWER_LAYERS)
+    assert (model.encoder.training_schedule, run.part) == (schedule, part)
+    assert message in caplog.text
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,10 @@ from litebert.commands.reproduce.tables.paper_tables import Table, load_table
 ROWS = [{"name": "a", "model": "m", "paper": {"average": 80.0}}, {"name": "b", "model": "m"}]
 
 
-def judge(claim, a, b, *, metric="average"):
-    table = Table.parse({"title": "t", "rows": ROWS, "claims": [{"about": "c", "metric": metric, **claim}]}, where="t")
-    return verdict(table.claims[0], table, Scores({"a": {metric: a}, "b": {metric: b}}, {}))
+def judge(claim, a, b):
+    listed = [{"about": "c", "metric": "average", **claim}]
+    table = Table.parse({"title": "t", "rows": ROWS, "claims": listed}, where="t")
+    return verdict(table.claims[0], table, Scores({"a": {"average": a}, "b": {"average": b}}, {}))
 
 
 ORDERING = {"kind": "ordering", "greater": "a", "less": "b"}

@@ -18,8 +18,8 @@ def time(monkeypatch):
     return now
 
 
-def record(*, text_bytes=1_000_000, reused=False) -> ShardRecord:
-    return ShardRecord(ShardEntry("train/00000", 10, 100, 1000), "source", "content", {}, text_bytes, reused)
+def record(*, reused=False) -> ShardRecord:
+    return ShardRecord(ShardEntry("train/00000", 10, 100, 1000), "source", "content", {}, 1_000_000, reused)
 
 
 def test_build_tracker_computes_rate_and_time_left(time):

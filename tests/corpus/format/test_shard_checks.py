@@ -10,7 +10,7 @@ from litebert.corpus.format.shards import Corpus
 from litebert.corpus.sampling.pretrain_batches import PretrainBatches
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.errors import DataError
-from litebert.files import MANIFEST, write_manifest
+from litebert.manifest import MANIFEST, write_manifest
 from litebert.tokenization.tokenizer import Tokenizer
 from support.data.damage import DAMAGES, damaged_files
 from support.runs.full_mode import trials

@@ -6,7 +6,7 @@ import pytest
 
 from litebert.corpus.format.shards import Corpus, Vocabulary, token_dtype
 from litebert.errors import DataError
-from litebert.files import write_manifest
+from litebert.manifest import write_manifest
 from support.data.corpus_builders import FIRST_ID, make_corpus
 
 SHARDS = [[[3, 2], [4]], [[1, 1, 5]]]

@@ -8,7 +8,7 @@ import pytest
 from litebert.corpus.format.shards import Corpus
 from litebert.corpus.format.verification import verify_corpus
 from litebert.errors import DataError
-from litebert.files import write_manifest
+from litebert.manifest import write_manifest
 from support.data.damage import DAMAGES, damaged_files, delete, truncate
 from support.runs.full_mode import trials
 

@@ -28,8 +28,8 @@ def corpora(tmp_path_factory):
     return made
 
 
-def mixture(corpora, weights=WEIGHTS, *, seed=7):
-    return Mixture(list(zip(corpora, weights, strict=True)), SETTINGS, seed=seed)
+def mixture(corpora, weights=WEIGHTS):
+    return Mixture(list(zip(corpora, weights, strict=True)), SETTINGS, seed=7)
 
 
 def key(ref: ExampleRef):

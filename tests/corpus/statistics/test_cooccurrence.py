@@ -18,7 +18,7 @@ from litebert.corpus.statistics.cooccurrence import (
     truncated_eigh,
 )
 from litebert.corpus.statistics.token_frequency import token_counts
-from litebert.files import write_manifest
+from litebert.manifest import write_manifest
 from support.data.corpus_builders import vocabulary
 from support.models.tolerances import tolerance
 

@@ -8,8 +8,8 @@ from huggingface_hub.errors import OfflineModeIsEnabled
 
 from litebert import hub_download
 from litebert.errors import CheckpointError
-from litebert.files import write_manifest
 from litebert.hub_download import HubOptions
+from litebert.manifest import write_manifest
 from litebert.model.config import ModelConfig
 from litebert.model.io.hub import fetch
 from litebert.model.io.model_directory import build, load_model, save_model

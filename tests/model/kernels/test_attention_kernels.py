@@ -19,10 +19,10 @@ HEADS, SIZE = 2, 8
 masks = st.tuples(st.integers(1, 4), st.integers(1, 9)).flatmap(lambda shape: arrays(bool, shape).map(torch.from_numpy))
 
 
-def random_heads(mask: torch.Tensor, dtype: torch.dtype = torch.float64) -> list[torch.Tensor]:
+def random_heads(mask: torch.Tensor) -> list[torch.Tensor]:
     generator = torch.Generator().manual_seed(0)
     shape = (*mask.shape, HEADS, SIZE)
-    return [torch.randn(shape, generator=generator, dtype=dtype).requires_grad_() for _ in range(3)]
+    return [torch.randn(shape, generator=generator, dtype=torch.float64).requires_grad_() for _ in range(3)]
 
 
 def packed_attention(query, key, value, mask):

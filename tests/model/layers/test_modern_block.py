@@ -105,8 +105,8 @@ def test_modern_encoder_equals_a_plain_implementation(config, kernel):
         assert torch.allclose(states[row, :length], expected, **within(depth="operation"))  # angles are in float32
 
 
-def pretraining(config, kernel, arguments, predicted, *, interval=None, dtype=torch.float64):
-    model = perturbed(ForPretraining(config)).to(dtype)
+def pretraining(config, kernel, arguments, predicted, *, interval=None):
+    model = perturbed(ForPretraining(config)).to(torch.float64)
     model.encoder.attention_kernel, model.encoder.activation_checkpoint_interval = kernel, interval
     output = model(*arguments[:3], predicted, *arguments[3:])
     loss = output.mlm_logits.square().sum() + output.sentence_pair_logits[:, 0].square().sum()

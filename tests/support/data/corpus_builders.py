@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from litebert.corpus.format.shards import Corpus, Shard, ShardEntry, Vocabulary, write_description
-from litebert.files import write_manifest
+from litebert.manifest import write_manifest
 
 FIRST_ID = 10
 """Id of the tokens of sentence 0; ids below are special or unused."""

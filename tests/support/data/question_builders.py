@@ -36,7 +36,7 @@ def encoded(tokenizer, questions=QUESTIONS, **settings) -> EncodedQuestions:
     return encode_questions(questions, tokenizer, QuestionSettings(**{"max_length": 48, **settings}))
 
 
-def squad_json(*questions, context=CONTEXT):
+def squad_json(*questions):
     """One paragraph in the layout of SQuAD 2.0."""
     listed = [
         {
@@ -47,7 +47,7 @@ def squad_json(*questions, context=CONTEXT):
         }
         for each in questions
     ]
-    return {"version": "v2.0", "data": [{"title": "Films", "paragraphs": [{"context": context, "qas": listed}]}]}
+    return {"version": "v2.0", "data": [{"title": "Films", "paragraphs": [{"context": CONTEXT, "qas": listed}]}]}
 
 
 def write_squad(path, content):

@@ -23,8 +23,8 @@ class TokenBatch:
         return tuple(getattr(self, field.name) for field in fields(self))
 
 
-def random_batch(config: ModelConfig, mask: Tensor, *, seed: int = 0) -> TokenBatch:
-    generator = torch.Generator().manual_seed(seed)
+def random_batch(config: ModelConfig, mask: Tensor) -> TokenBatch:
+    generator = torch.Generator().manual_seed(0)
     ids = torch.randint(0, config.vocab_size, mask.shape, generator=generator)
     return TokenBatch(ids, mask, torch.randint(0, config.type_vocab_size, mask.shape, generator=generator))
 

@@ -274,6 +274,11 @@ def own_metrics(monkeypatch):
     monkeypatch.setattr(metrics, "_OWN_METRICS", set())
 
 
+@pytest.mark.parametrize("given", ["accuracy", ("accuracy",), iter(["accuracy"])])
+def test_one_metric_needs_no_list(given):
+    assert metrics.listed_metrics(given) == ["accuracy"]
+
+
 def test_own_metric_applies_to_every_task_type_and_may_be_replaced(own_metrics):
     def agreement(predictions, labels):
         return 0.25

@@ -7,7 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from litebert.commands.ensemble.ensemble_settings import EnsembleRun
-from litebert.commands.ensemble.examples import Examples, examples_of_benchmark, examples_of_file, source_of
+from litebert.commands.ensemble.examples import (
+    Examples,
+    examples_of_benchmark,
+    examples_of_file,
+    source_of,
+    with_rows,
+)
 from litebert.commands.ensemble.members import (
     Member,
     Predicted,
@@ -125,7 +131,7 @@ def ensemble(run: EnsembleRun) -> EnsembleResult:
         examples = examples_of_file(members[0], source, metrics=run.metrics)
         validate_label_order(members, examples.task)
         if run.out is not None:
-            source.validate_rows(run.out, members[0].task_type.result)
+            examples = with_rows(examples, source, run.out, members[0].task_type.result)
         return _in_memory(run, members, examples)
     return _streamed(run, members, source)
 
@@ -264,9 +270,8 @@ def _write(out: Path, given: Examples, whole: Predicted) -> None:
     if given.split is not None and benchmark_task(given.split.task).format != "squad":
         write_text(out, submission_text(given.split.task, given.data, results))
     elif source is not None and source.write_directory is None:
-        rows = [row for window in source.windows() for row in window.rows]
         output_format = source.output_format(out)
-        write_text(out, f"{output_format.render(rows, results)}{output_format.finish()}")
+        write_text(out, f"{output_format.render(given.rows, results)}{output_format.finish()}")
     elif file_format is not None and file_format.write_directory is not None:
         file_format.write_directory(out, given.data.examples, results)
 

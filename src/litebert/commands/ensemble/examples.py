@@ -1,8 +1,9 @@
 """The examples that several models predict: those of a file, or of a benchmark's split."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from litebert.commands.data_arguments import ExampleArguments
 from litebert.commands.ensemble.members import Member
@@ -13,6 +14,7 @@ from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
 from litebert.tasks.benchmarks.benchmarks import benchmark_task
 from litebert.tasks.labelled_data import LabelledData, Task
 from litebert.tasks.read_labelled import read_labelled, task_for, validate_columns_apply
+from litebert.tasks.results import Result
 from litebert.tasks.types.task_type import ReadOptions
 
 
@@ -26,6 +28,8 @@ class Examples:
     source: InputFile | None
     """The file; None for a benchmark."""
     split: BenchmarkSplit | None = None
+    rows: Sequence[Any] = ()
+    """Of the file, where the predictions are written beside them."""
 
 
 def source_of(member: Member, run: ExampleArguments, path: Path) -> InputFile:
@@ -40,6 +44,15 @@ def examples_of_file(member: Member, source: InputFile, *, metrics: Sequence[str
     options = ReadOptions(task_type=member.task_type.name, labels=labels)
     data = read_labelled(source.path, source.columns, saved=source.saved, options=options)
     return Examples(data, task_for(data, source.columns, tuple(metrics)), source)
+
+
+def with_rows(examples: Examples, source: InputFile, output: Path, result: type[Result]) -> Examples:
+    """`examples` with the rows of their file; OutputError for rows that `output` cannot hold beside a `result`."""
+    if source.write_directory is not None:
+        return examples
+    rows = [row for window in source.windows() for row in window.rows]
+    source.output_format(output).validate(rows, result.columns)
+    return replace(examples, rows=rows)
 
 
 def examples_of_benchmark(

@@ -7,7 +7,7 @@ from litebert.commands.finetune.finetune_result import FinetuneResult
 from litebert.commands.finetune.finetune_settings import BenchmarkFiles, FinetuneRun, LabelledFiles
 from litebert.commands.finetune.setup import read_examples
 from litebert.commands.fingerprint import fingerprint_of
-from litebert.commands.run_directory import RunDirectory
+from litebert.commands.runs.run_directory import RunDirectory
 from litebert.errors import CheckpointError, ConfigError, DataError, LitebertError
 from litebert.hub_datasets import is_dataset_name, load_split
 from litebert.model.io.hub import resolve_model_directory

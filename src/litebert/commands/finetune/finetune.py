@@ -8,8 +8,6 @@ from pathlib import Path
 from torch import nn
 
 from litebert.analysis.curves import count_evaluations, read_curves
-from litebert.commands.best_model import EVALUATION, BestModel, Record, evaluation_file
-from litebert.commands.compute import warn_slow_bf16, with_measured_precision, with_saved_precision
 from litebert.commands.finetune.comparison import Outcome, Scores, baseline_scores, remarks
 from litebert.commands.finetune.earlier_run import (
     open_directory,
@@ -32,7 +30,9 @@ from litebert.commands.finetune.setup import (
     set_trainable,
     write_dev_rows,
 )
-from litebert.commands.run_directory import ENVIRONMENT, RunDirectory
+from litebert.commands.runs.best_model import EVALUATION, BestModel, Record, evaluation_file
+from litebert.commands.runs.run_directory import ENVIRONMENT, RunDirectory
+from litebert.commands.runs.run_precision import warn_slow_bf16, with_measured_precision, with_saved_precision
 from litebert.errors import CheckpointError, ConfigError
 from litebert.files import README, read_json_object, write_text
 from litebert.inference.pipeline import EvaluationSet, Pipeline, Workers
@@ -83,7 +83,7 @@ def _train(
     data = read_data(run)
     weights = loss_weights(run, data.train)
     pipeline = _pipeline(run, data)
-    model, task_type = pipeline.model, pipeline.task_type
+    model = pipeline.model
     run = with_measured_precision(run, spec_of(model).config, world)
     pipeline = replace(pipeline, precision=run.train.precision)
     world.on_rank_zero(lambda: warn_slow_bf16(run.train.precision, world.device))
@@ -102,7 +102,7 @@ def _train(
     early_stopping = [EarlyStopping(patience, metric=data.task.metric_for_best_model)] if patience else []
     trainer = Trainer(
         model,
-        objective=TaskObjective(task_type.loss, weights),
+        objective=TaskObjective(pipeline.task_type.loss, weights),
         batches=LabelledBatches(
             pipeline.encode(data.train.examples),
             batch_size=run.batch_size,
@@ -112,24 +112,7 @@ def _train(
             world_size=world.size,
         ),
         settings=run.train,
-        run=RunInfo(
-            directory=directory.path,
-            seed=run.seed,
-            fingerprint={
-                "tokenizer": pipeline.tokenizer.fingerprint,
-                "max_length": pipeline.settings.max_length,
-                "development_examples": dev.encoded.fingerprint,
-            },
-            descriptions={
-                "batches": f"the training rows of {data.train.path}, as tokens,",
-                "development_examples": f"the development rows of {data.dev.path}, as tokens,",
-                "tokenizer": "the vocabulary and settings of the tokenizer",
-            },
-            model_files={
-                **config_contents(model, labels=output_names(data.task), problem_type=task_type.problem_type),
-                **_extra_files(data.task, pipeline, pipeline.settings),
-            },
-        ),
+        run=_run_info(run, data, dev, pipeline, directory),
         evaluate=best.evaluate,
         callbacks=[best, milestones, *early_stopping, *callbacks, *stop_with_parent(world)],
         lr_multipliers=lr_multipliers,
@@ -140,6 +123,30 @@ def _train(
     baselines = world.on_rank_zero(lambda: baseline_scores(data) if run.baseline else {})
     trained = trainer.fit(on_locked=lambda: directory.continue_with(run, command="finetune"))
     return world.on_rank_zero(lambda: _finish(run, data, trained, pipeline, directory, baselines))
+
+
+def _run_info(
+    run: FinetuneRun, data: RunData, dev: EvaluationSet, pipeline: Pipeline, directory: RunDirectory
+) -> RunInfo:
+    names, problem_type = output_names(data.task), pipeline.task_type.problem_type
+    return RunInfo(
+        directory=directory.path,
+        seed=run.seed,
+        fingerprint={
+            "tokenizer": pipeline.tokenizer.fingerprint,
+            "max_length": pipeline.settings.max_length,
+            "development_examples": dev.encoded.fingerprint,
+        },
+        descriptions={
+            "batches": f"the training rows of {data.train.path}, as tokens,",
+            "development_examples": f"the development rows of {data.dev.path}, as tokens,",
+            "tokenizer": "the vocabulary and settings of the tokenizer",
+        },
+        model_files={
+            **config_contents(pipeline.model, labels=names, problem_type=problem_type),
+            **_extra_files(data.task, pipeline, pipeline.settings),
+        },
+    )
 
 
 def _pipeline(run: FinetuneRun, data: RunData) -> Pipeline:

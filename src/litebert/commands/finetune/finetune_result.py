@@ -10,8 +10,8 @@ from torch import nn
 from litebert.commands.finetune.comparison import Scores
 from litebert.commands.finetune.finetune_settings import FinetuneRun, LabelledFiles
 from litebert.commands.finetune.setup import RunData
-from litebert.commands.model_card import model_card
 from litebert.commands.result import Result
+from litebert.commands.runs.model_card import model_card
 from litebert.logs import readable_seconds
 from litebert.tasks.metrics.evaluation import Evaluation
 from litebert.tasks.metrics.metrics import METRICS

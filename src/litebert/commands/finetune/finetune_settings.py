@@ -7,7 +7,6 @@ from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import BeforeValidator, Discriminator, Field, PlainValidator, Tag, model_validator
 
-from litebert.commands.compute import CardSettings, Compute
 from litebert.commands.finetune.default_settings import (
     BASE_HIDDEN_SIZE,
     FEW_ROWS,
@@ -18,6 +17,8 @@ from litebert.commands.finetune.default_settings import (
     with_defaults,
 )
 from litebert.commands.recipes import load_recipe
+from litebert.commands.runs.card_settings import CardSettings
+from litebert.commands.runs.compute import Compute
 from litebert.errors import LitebertError
 from litebert.model.config import Pooling
 from litebert.model.layers.lora_settings import Freeze, LoRASettings

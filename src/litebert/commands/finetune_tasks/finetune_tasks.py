@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from litebert.commands.compare.compare import differences_from
-from litebert.commands.compute import with_one_precision
 from litebert.commands.ensemble.members import Member
 from litebert.commands.finetune.comparison import require_scikit_learn, scores_of_baseline
 from litebert.commands.finetune.earlier_run import require_files
@@ -21,7 +20,8 @@ from litebert.commands.finetune_tasks.finetune_tasks_settings import MODEL, Fine
 from litebert.commands.finetune_tasks.parallel_runs import RunOfTask, failure_of, train_in_parallel
 from litebert.commands.fingerprint import fingerprint_of
 from litebert.commands.result import Result
-from litebert.commands.run_directory import RunDirectory, deciding_settings
+from litebert.commands.runs.run_directory import RunDirectory, deciding_settings
+from litebert.commands.runs.run_precision import with_one_precision
 from litebert.commands.sweep.run_trials import validate_inputs
 from litebert.commands.sweep.trial_results import SeedStatistics, statistics_of
 from litebert.errors import ConfigError

@@ -99,7 +99,7 @@ class InputFile:
         which `validate` raises DataError, does not end the command after hours.
         """
         if self.write_directory is None:
-            self.validate_rows(output, result, validate)
+            self._validate_rows(output, result, validate)
             return write_predictions(
                 *(output, self.output_format(output), self.windows, predict),
                 source=self.path,
@@ -111,16 +111,12 @@ class InputFile:
         self.write_directory(output, examples, predicted.results)
         return Written(len(predicted.results), dict(+predicted.counts))
 
-    def validate_rows(
-        self, output: Path, result: type[Result], validate: Callable[[Sequence[Any]], None] = lambda examples: None
-    ) -> None:
-        """Raise OutputError for rows that `output` cannot hold, and what `validate` raises, before any is predicted."""
-        if self.write_directory is None:
-            output_format = self.output_format(output)
-            for window in self.windows():
-                with row_named(self.path, window):
-                    validate(window.examples)
-                output_format.validate(window.rows, result.columns)
+    def _validate_rows(self, output: Path, result: type[Result], validate: Callable[[Sequence[Any]], None]) -> None:
+        output_format = self.output_format(output)
+        for window in self.windows():
+            with row_named(self.path, window):
+                validate(window.examples)
+            output_format.validate(window.rows, result.columns)
 
     def windows(self, skip: int = 0) -> Iterator[Window]:
         """The rows after the first `skip`, in windows."""

@@ -6,12 +6,12 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from litebert.commands.compute import with_measured_precision
 from litebert.commands.pretrain.pretrain_settings import PretrainRun
 from litebert.commands.pretrain.pretrain_start import PretrainStart
 from litebert.commands.pretrain.pretraining_objective import PretrainingObjective
 from litebert.commands.result import Result
-from litebert.commands.run_directory import RunDirectory
+from litebert.commands.runs.run_directory import RunDirectory
+from litebert.commands.runs.run_precision import with_measured_precision
 from litebert.corpus.sampling.sampling_settings import LinearSchedule, SamplingSettings
 from litebert.files import free_space, readable_bytes
 from litebert.logs import readable_seconds

@@ -8,8 +8,6 @@ from pathlib import Path
 
 from torch import nn
 
-from litebert.commands.best_model import BestModel, evaluation_file
-from litebert.commands.compute import warn_slow_bf16, with_measured_precision, with_saved_precision
 from litebert.commands.fingerprint import fingerprint_of
 from litebert.commands.pretrain.pretrain_result import PretrainResult, export, full_model, model_files, provenance
 from litebert.commands.pretrain.pretrain_settings import PretrainRun
@@ -17,7 +15,9 @@ from litebert.commands.pretrain.pretrain_start import PretrainStart
 from litebert.commands.pretrain.pretraining_objective import PretrainingObjective, training_flops
 from litebert.commands.pretrain.progressive_layers import ProgressiveLayers
 from litebert.commands.pretrain.validation import ValidationScores, ValidationSet
-from litebert.commands.run_directory import RunDirectory
+from litebert.commands.runs.best_model import BestModel, evaluation_file
+from litebert.commands.runs.run_directory import RunDirectory
+from litebert.commands.runs.run_precision import warn_slow_bf16, with_measured_precision, with_saved_precision
 from litebert.corpus.statistics.token_frequency import unigram_entropy
 from litebert.errors import CheckpointError
 from litebert.model.io.model_directory import config_contents, load_model, save_model
@@ -27,7 +27,7 @@ from litebert.training.callbacks.milestones import Milestones
 from litebert.training.callbacks.plateau_detector import PlateauDetector
 from litebert.training.callbacks.stop_with_parent import stop_with_parent
 from litebert.training.distributed.context import DistributedContext, distributed_context
-from litebert.training.trainer import RunInfo, Trainer
+from litebert.training.trainer import RunInfo, Trainer, TrainResult
 
 logger = logging.getLogger(__name__)
 
@@ -59,7 +59,7 @@ def pretrain(run: PretrainRun, out: Path, *, callbacks: Sequence[Callback] = ())
 def _train(
     start: PretrainStart, directory: RunDirectory, world: DistributedContext, callbacks: Sequence[Callback]
 ) -> PretrainResult:
-    run, tokenizer = start.run, start.tokenizer
+    run = start.run
     model = start.model(directory, world).to(world.device)
     validation = None
     if run.max_eval_examples:
@@ -73,26 +73,11 @@ def _train(
         objective=PretrainingObjective(run.sampling.pairing),
         batches=start.batches(world),
         settings=run.train,
-        run=RunInfo(
-            directory=directory.path,
-            seed=run.seed,
-            fingerprint={
-                "model": run.model,
-                "corpus": start.corpus.fingerprint,
-                "tokenizer": tokenizer.fingerprint,
-            },
-            descriptions={
-                "batches": f"the examples that `sampling` draws from {run.corpus}",
-                "corpus": f"the documents of {run.corpus}",
-                "tokenizer": "the vocabulary and settings of the tokenizer",
-            },
-            model_files={**config_contents(model), **model_files(run, tokenizer)},
-            flops=layers.flops if layers else partial(training_flops, run.model),
-        ),
+        run=_run_info(start, model, directory, layers),
         evaluate=best.evaluate if best else validation.evaluate if validation else None,
         callbacks=[
             PlateauDetector({"mlm": unigram_entropy(start.corpus)}),
-            _milestones(run, directory, tokenizer),
+            _milestones(run, directory, start.tokenizer),
             *([layers] if layers else []),
             *([best] if best else []),
             *callbacks,
@@ -103,6 +88,50 @@ def _train(
     # Everything that the settings name has been opened and validated; nothing was written until here.
     world.on_rank_zero(lambda: _begin(directory, run, initial_scores))
     trained = trainer.fit(on_locked=lambda: _continue(directory, run, initial_scores))
+    return _finish(
+        *(start, trained),
+        model=model,
+        directory=directory,
+        world=world,
+        validation=validation,
+        initial_scores=initial_scores,
+    )
+
+
+def _run_info(
+    start: PretrainStart, model: nn.Module, directory: RunDirectory, layers: ProgressiveLayers | None
+) -> RunInfo:
+    run, tokenizer = start.run, start.tokenizer
+    return RunInfo(
+        directory=directory.path,
+        seed=run.seed,
+        fingerprint={
+            "model": run.model,
+            "corpus": start.corpus.fingerprint,
+            "tokenizer": tokenizer.fingerprint,
+        },
+        descriptions={
+            "batches": f"the examples that `sampling` draws from {run.corpus}",
+            "corpus": f"the documents of {run.corpus}",
+            "tokenizer": "the vocabulary and settings of the tokenizer",
+        },
+        model_files={**config_contents(model), **model_files(run, tokenizer)},
+        flops=layers.flops if layers else partial(training_flops, run.model),
+    )
+
+
+def _finish(
+    start: PretrainStart,
+    trained: TrainResult,
+    *,
+    model: nn.Module,
+    directory: RunDirectory,
+    world: DistributedContext,
+    validation: ValidationSet | None,
+    initial_scores: ValidationScores | None,
+) -> PretrainResult:
+    """The result, also written to the directory with the best model, or the last one."""
+    run = start.run
     last = full_model(model, run)
     best_place = world.on_rank_zero(lambda: _best_place(directory)) if run.metric_for_best_model else None
     # Without an evaluation after a step, as in a run that was shortened to its checkpoint, the last model is the best.
@@ -122,7 +151,7 @@ def _train(
     )
     world.on_rank_zero(
         lambda: export(
-            result, run, exported=exported, best=best_place, last=last, tokenizer=tokenizer, directory=directory
+            result, run, exported=exported, best=best_place, last=last, tokenizer=start.tokenizer, directory=directory
         )
     )
     return result

@@ -10,12 +10,12 @@ from torch import nn
 
 from litebert.analysis.curve_page import write_curve_page
 from litebert.analysis.curves import count_evaluations
-from litebert.commands.best_model import EVALUATION
-from litebert.commands.model_card import model_card
 from litebert.commands.pretrain.pretrain_settings import PretrainRun
 from litebert.commands.pretrain.validation import PAIR_NAMES, ValidationScores
 from litebert.commands.result import Result
-from litebert.commands.run_directory import RunDirectory
+from litebert.commands.runs.best_model import EVALUATION
+from litebert.commands.runs.model_card import model_card
+from litebert.commands.runs.run_directory import RunDirectory
 from litebert.errors import MissingExtraError
 from litebert.files import PRETRAINING_SETTINGS, README, json_bytes
 from litebert.model.io.model_directory import load_weights, save_model

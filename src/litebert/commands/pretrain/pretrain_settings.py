@@ -9,8 +9,9 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import Field, model_validator
 
-from litebert.commands.compute import CardSettings, Compute
 from litebert.commands.recipes import load_recipe, resolved_model
+from litebert.commands.runs.card_settings import CardSettings
+from litebert.commands.runs.compute import Compute
 from litebert.corpus.format.shards import Corpus
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.errors import ConfigError

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from litebert.commands.pretrain.pretrain_settings import PretrainRun
-from litebert.commands.run_directory import RunDirectory
+from litebert.commands.runs.run_directory import RunDirectory
 from litebert.corpus.format.shards import Corpus
 from litebert.corpus.sampling.corpus_examples import CorpusExamples
 from litebert.corpus.sampling.mixture import WeightedCorpora, validate_mixture

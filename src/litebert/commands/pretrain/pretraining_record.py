@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from litebert.commands.run_directory import RunDirectory
+from litebert.commands.runs.run_directory import RunDirectory
 from litebert.files import PRETRAINING_SETTINGS, read_json_object
 from litebert.model.io.model_spec import ModelSpec
 from litebert.settings import read_yaml

@@ -16,10 +16,13 @@ FEWER_LAYERS = 1
 
 
 class ProgressiveLayers(Callback):
-    """Sets which layers an encoder trains, by the fraction of the run that is done.
+    """Sets which layers an encoder trains, by the fraction of the run that is done, as the learning rate is set.
 
-    Nothing of it is saved: a run that is resumed or rolled back has the layers of its progress. Source: progressive
-    stacking (Gong et al. 2019), where the new layers begin as copies; here they have the weights of their group.
+    Nothing of it is saved: a run that is resumed or rolled back has the layers of its progress. A rollback returns to
+    the steps of a checkpoint, but not to its time. So a run whose duration is a time never trains fewer layers again
+    once its first part has ended, also from a checkpoint before that end: fewer layers up to the same step as before
+    would take time from the second part, and after a late rollback all of it. Source: progressive stacking (Gong et
+    al. 2019), where the new layers begin as copies; here they have the weights of their group.
     """
 
     every_rank = True
@@ -34,15 +37,17 @@ class ProgressiveLayers(Callback):
 
     def on_step(self, run: RunState, record: StepRecord) -> None:
         """Set the layers of the next step."""
+        if run.rollback:
+            return  # the next step is one after the checkpoint: `on_rollback`
         before = run.part
         self._set(run)
-        if run.part != before and run.world.rank == 0 and not run.schedule.done(run.progress):
-            layers = self._encoder.config.num_hidden_layers
-            logger.info("from step %d on all %d layers are trained", record.step + 1, layers)
+        if run.part != before:
+            self._log(run)
 
     def on_rollback(self, run: RunState) -> None:
-        """Set the layers of the checkpoint."""
+        """Set the layers of the first step after the checkpoint, by the time that has passed if the run has one."""
         self._set(run)
+        self._log(run)
 
     def flops(self, batch: PretrainBatch) -> int:
         """FLOPs of forward and backward with the layers that are trained now."""
@@ -53,3 +58,10 @@ class ProgressiveLayers(Callback):
         is_first = run.schedule.fraction(run.progress) < self._first.fraction
         run.part = FEWER_LAYERS if is_first else 0
         self._encoder.training_schedule = self._first_schedule if is_first else None
+
+    def _log(self, run: RunState) -> None:
+        if run.world.rank > 0 or run.schedule.done(run.progress):
+            return
+        layers = self._encoder.config.num_hidden_layers
+        trained = self._first.config.num_hidden_layers if run.part == FEWER_LAYERS else layers
+        logger.info("from step %d on %d of %d layers are trained", run.progress.step + 1, trained, layers)

@@ -22,7 +22,7 @@ from litebert.commands.pretrain.validation import ValidationScores
 from litebert.commands.quickstart.quickstart_settings import QuickstartRun
 from litebert.commands.quickstart.quickstart_text import TextFiles, split_text
 from litebert.commands.result import Result
-from litebert.commands.run_directory import RunDirectory
+from litebert.commands.runs.run_directory import RunDirectory
 from litebert.corpus.build.build_corpus import build_corpus
 from litebert.corpus.corpus_settings import CorpusSettings
 from litebert.inference.predictor import Predictor

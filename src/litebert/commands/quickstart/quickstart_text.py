@@ -19,11 +19,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from litebert.commands.run_directory import Inside
+from litebert.commands.runs.run_directory import Inside
 from litebert.corpus.corpus_settings import CorpusSettings
 from litebert.corpus.readers.documents import find_files, read_documents
 from litebert.errors import DataError
-from litebert.files import atomic_directory, distinct_names, write_text
+from litebert.files import distinct_names, write_text
+from litebert.manifest import atomic_directory
 from litebert.randomness import rng_for
 
 LIBRARIES = ("numpy", "torch")

@@ -22,7 +22,7 @@ from litebert.commands.finetune.tasks_with_files import directory_of
 from litebert.commands.pretrain.pretrain_settings import load_pretrain_config
 from litebert.commands.reproduce.tables.paper_tables import BaselineName, Row, Table
 from litebert.commands.reproduce.tables.scales import Scale, Value
-from litebert.commands.run_directory import deciding_settings
+from litebert.commands.runs.run_directory import deciding_settings
 from litebert.corpus.format.shards import Corpus
 from litebert.errors import ConfigError
 from litebert.settings import validate_undecided

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from litebert.commands.compute import kept_precision, with_measured_precision
 from litebert.commands.pretrain.pretrain_settings import PretrainRun
 from litebert.commands.reproduce.cells import Cell
 from litebert.commands.reproduce.scheduler import CellPaths
+from litebert.commands.runs.run_precision import kept_precision, with_measured_precision
 from litebert.training.distributed.context import DistributedContext
 
 AUTO: Final = "auto"

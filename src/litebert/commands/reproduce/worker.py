@@ -27,7 +27,7 @@ from litebert.commands.finetune.finetune_settings import FinetuneRun
 from litebert.commands.finetune.setup import read_data
 from litebert.commands.pretrain.pretrain import pretrain
 from litebert.commands.pretrain.pretrain_settings import PretrainRun
-from litebert.commands.run_directory import RunDirectory
+from litebert.commands.runs.run_directory import RunDirectory
 from litebert.corpus.format.shards import Corpus
 from litebert.corpus.sampling.pretrain_batches import PretrainBatches
 from litebert.errors import CheckpointError, LitebertError, StoppedBySignalError

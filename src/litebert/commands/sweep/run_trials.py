@@ -15,7 +15,7 @@ from litebert.commands.finetune.earlier_run import validate_same_rows, validate_
 from litebert.commands.finetune.finetune import finetune
 from litebert.commands.finetune.finetune_result import FinetuneResult
 from litebert.commands.finetune.finetune_settings import FinetuneRun
-from litebert.commands.run_directory import RunDirectory
+from litebert.commands.runs.run_directory import RunDirectory
 from litebert.commands.sweep.sweep_settings import Trial
 from litebert.commands.sweep.trial_results import State, SweepPaths, result_of
 from litebert.commands.worker_processes import Worker, run_workers

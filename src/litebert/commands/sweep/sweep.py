@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from litebert.commands.compute import with_one_precision
 from litebert.commands.finetune.finetune_settings import FinetuneRun, LabelledFiles
 from litebert.commands.finetune.setup import start_config
-from litebert.commands.run_directory import RunDirectory
+from litebert.commands.runs.run_directory import RunDirectory
+from litebert.commands.runs.run_precision import with_one_precision
 from litebert.commands.sweep.run_trials import train_all
 from litebert.commands.sweep.sweep_settings import SweepRun, Trial, replacement, trials_of
 from litebert.commands.sweep.trial_results import (

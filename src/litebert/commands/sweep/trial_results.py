@@ -15,7 +15,7 @@ import numpy as np
 
 from litebert.commands.finetune.finetune_result import FinetuneResult
 from litebert.commands.result import Result
-from litebert.commands.run_directory import RunDirectory
+from litebert.commands.runs.run_directory import RunDirectory
 from litebert.commands.sweep.sweep_settings import SEED, Trial
 from litebert.randomness import rng_for
 from litebert.tasks.metrics.text_table import Rows, aligned, markdown_table

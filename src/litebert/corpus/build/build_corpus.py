@@ -40,9 +40,10 @@ from litebert.corpus.format.shards import (
 from litebert.corpus.readers.decompression import ByteCounter
 from litebert.corpus.readers.documents import Document, find_files, read_documents, total_bytes
 from litebert.errors import ConfigError, DataError
-from litebert.files import MANIFEST, fsync, locked, translate_os_errors, write_manifest
+from litebert.files import fsync, locked, translate_os_errors
 from litebert.logs import readable_seconds
 from litebert.machine import validate_processes
+from litebert.manifest import MANIFEST, write_manifest
 from litebert.parallel_map import run_in_order
 from litebert.tokenization.tokenizer import Tokenizer
 

@@ -19,7 +19,8 @@ from litebert.corpus.dedup.near_duplicates import DocumentWithSplit
 from litebert.corpus.format.shards import SHARD_RECORD, SPLITS, Shard, ShardEntry, token_dtype
 from litebert.corpus.readers.sentence_splitter import split_long_sentence, split_sentences
 from litebert.errors import DataError
-from litebert.files import atomic_directory, write_json
+from litebert.files import write_json
+from litebert.manifest import atomic_directory
 from litebert.tokenization.tokenizer import Tokenizer
 
 logger = logging.getLogger(__name__)

@@ -15,7 +15,8 @@ from typing import Any, Literal, Self, get_args
 import numpy as np
 
 from litebert.errors import CheckpointError, DataError
-from litebert.files import MANIFEST, path_of, read_manifest, sha256, write_json
+from litebert.files import path_of, sha256, write_json
+from litebert.manifest import MANIFEST, read_manifest
 from litebert.tokenization.tokenizer import Tokenizer
 
 FORMAT_VERSION = 1

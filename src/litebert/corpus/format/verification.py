@@ -15,7 +15,8 @@ import numpy as np
 from litebert.corpus.format.shards import SPLITS, Corpus, Shard, check_token_ids, read_description
 from litebert.corpus.ngram_hashes import ngram_hashes
 from litebert.errors import DataError
-from litebert.files import MANIFEST, README, read_manifest, verify_manifest
+from litebert.files import README
+from litebert.manifest import MANIFEST, read_manifest, verify_manifest
 
 NGRAM_TOKENS = 8
 SAMPLING = 4

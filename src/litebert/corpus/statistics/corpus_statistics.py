@@ -20,6 +20,7 @@ Name = TypeVar("Name", int, str)
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
 BATCH_SIZE = 256
 """Examples of a batch, which are grouped by length before they become microbatches."""
+MICROBATCH_SIZE = 32
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,12 +166,10 @@ def _shards(corpus: Corpus) -> Iterator[Shard]:
     return map(corpus.shard, range(len(corpus.entries)))
 
 
-def count_examples(
-    corpus: Corpus, settings: SamplingSettings, *, examples: int, seed: int, microbatch_size: int = 32
-) -> ExampleStatistics:
+def count_examples(corpus: Corpus, settings: SamplingSettings, *, examples: int, seed: int) -> ExampleStatistics:
     """Draw the first `examples` examples of a run with this seed, at most one epoch, and count them."""
     settings.validate_masked_only()
-    batches = PretrainBatches(corpus, settings, batch_size=BATCH_SIZE, microbatch_size=microbatch_size, seed=seed)
+    batches = PretrainBatches(corpus, settings, batch_size=BATCH_SIZE, microbatch_size=MICROBATCH_SIZE, seed=seed)
     examples = min(examples, batches.examples_per_epoch)
     names = LABEL_NAMES[settings.pairing]
     labels: Counter[str] = Counter()
@@ -193,7 +192,7 @@ def count_examples(
         replacements=dict(replacements),
         ngrams={size: ngrams[size] for size in range(1, settings.max_ngram + 1)},
         expected_ngrams=dict(enumerate(ngram_probabilities(settings).tolist(), start=1)),
-        microbatch_size=microbatch_size,
+        microbatch_size=MICROBATCH_SIZE,
         padding_share=_padding_share(batches, examples),
     )
 

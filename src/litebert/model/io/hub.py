@@ -4,8 +4,9 @@ from pathlib import Path
 from typing import Final
 
 from litebert.errors import CheckpointError
-from litebert.files import MANIFEST, README, RUN_SETTINGS, TRAINER_STATE, path_of, read_manifest
+from litebert.files import README, RUN_SETTINGS, TRAINER_STATE, path_of
 from litebert.hub_download import HubOptions, download
+from litebert.manifest import MANIFEST, read_manifest
 from litebert.model.io.model_spec import CONFIG
 from litebert.model.presets import PRESETS
 

@@ -16,8 +16,9 @@ import torch
 from torch import Tensor, nn
 
 from litebert.errors import CheckpointError, ConfigError
-from litebert.files import MANIFEST, atomic_directory, json_bytes, path_of, verify_manifest, write_bytes, write_json
+from litebert.files import json_bytes, path_of, write_bytes, write_json
 from litebert.hub_download import HubOptions
+from litebert.manifest import MANIFEST, atomic_directory, verify_manifest
 from litebert.model import models
 from litebert.model.config import ModelConfig
 from litebert.model.encoder import encoder_of

@@ -9,7 +9,7 @@ from huggingface_hub.errors import HFValidationError
 from huggingface_hub.utils import validate_repo_id
 
 from litebert.errors import CheckpointError, ConfigError
-from litebert.files import MANIFEST, verify_manifest
+from litebert.manifest import MANIFEST, verify_manifest
 from litebert.model.io.hub import resolve_model_directory
 from litebert.model.io.model_spec import CONFIG, read_model_spec
 

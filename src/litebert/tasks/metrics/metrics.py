@@ -16,6 +16,8 @@ from litebert.tasks.metrics.entities import entity_scores
 from litebert.tasks.metrics.squad_metrics import answer_exact_match, answer_f1
 
 Array = np.ndarray
+GivenMetric = str | Callable[[Any, Any], float]
+"""The name of a metric, or a function for `register_metric`."""
 
 _OWN_METRICS: set[str] = set()
 """Names from `register_metric`; they apply to every task type."""
@@ -193,10 +195,14 @@ def register_metric(measure: Callable[[Any, Any], float]) -> str:
     return name
 
 
-def metric_names(metrics: str | Callable[[Any, Any], float] | Iterable[str | Callable[[Any, Any], float]]) -> list[str]:
+def listed_metrics(metrics: GivenMetric | Iterable[GivenMetric]) -> list[GivenMetric]:
+    """Some metrics, or one, as a list."""
+    return [metrics] if isinstance(metrics, str) or callable(metrics) else list(metrics)
+
+
+def metric_names(metrics: GivenMetric | Iterable[GivenMetric]) -> list[str]:
     """The names of some metrics, or of one; functions are registered by `register_metric`."""
-    several = [metrics] if isinstance(metrics, str) or callable(metrics) else metrics
-    return [each if isinstance(each, str) else register_metric(each) for each in several]
+    return [each if isinstance(each, str) else register_metric(each) for each in listed_metrics(metrics)]
 
 
 def metrics_of_parts(names: Iterable[str]) -> list[str]:

@@ -25,16 +25,14 @@ from torch import Tensor
 from litebert.errors import CheckpointError, LitebertError
 from litebert.files import (
     TRAINER_STATE,
-    atomic_directory,
     locked,
-    read_manifest,
     require_space,
     translate_os_errors,
-    verify_manifest,
     write_bytes,
     write_json,
     write_text,
 )
+from litebert.manifest import atomic_directory, read_manifest, verify_manifest
 
 LATEST = "LATEST"
 _FORMAT = 1

@@ -6,8 +6,8 @@ import pytest
 from huggingface_hub import ModelCard
 
 from litebert import __version__
-from litebert.commands.compute import CardSettings
-from litebert.commands.model_card import model_card
+from litebert.commands.runs.card_settings import CardSettings
+from litebert.commands.runs.model_card import model_card
 from litebert.model.config import ModelConfig
 from litebert.model.io.model_spec import ModelName, auto_class
 from litebert.model.models import ForMaskedLM

@@ -1,21 +1,18 @@
-"""Settings that pretraining and fine-tuning share: the cost of a step, which changes no result, and the model card."""
+"""The precision of runs whose settings leave it to be measured: once, for all runs of a table, and kept."""
 
 import logging
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar, get_args
 
-from pydantic import Field
-
 from litebert.errors import CheckpointError, LitebertError
 from litebert.files import RUN_SETTINGS, locked, read_json_object, write_json
 from litebert.machine import has_bf16_instructions
 from litebert.precision import gpu_computes_bf16
-from litebert.settings import InferencePrecision, Settings, TrainingPrecision, read_yaml
+from litebert.settings import InferencePrecision, TrainingPrecision, read_yaml
 
 if TYPE_CHECKING:
     import torch
-    from torch import nn
 
     from litebert.model.config import ModelConfig
     from litebert.training.distributed.context import DistributedContext
@@ -27,30 +24,6 @@ PRECISION: Final = "precision.json"
 MOST_SECONDS_OF_MEASUREMENT: Final = 300.0
 """How long a process waits for another one that measures the precision of the same directory."""
 logger = logging.getLogger(__name__)
-
-
-class Compute(Settings):
-    """Compilation, compiled kernels and activation checkpointing."""
-
-    compile: bool = False
-    """Compile the block with torch.compile: a minute or more before the first step, faster steps on a GPU."""
-    native_kernels: bool = True
-    """On a CPU, use kernels that GCC compiles for this processor, once, in seconds; false, or no GCC: those of torch,
-    with which steps in bf16 take 1.3 to 1.5 times as long on a processor with AMX."""
-    activation_checkpoint_interval: int | None = Field(default=None, gt=0)
-    """Keep the activations of every n-th layer only and recompute the others in the backward pass: less memory, a third
-    more time. Null keeps all of them."""
-
-    def apply(self, model: "nn.Module") -> None:
-        """Configure the encoder of `model`, and the kernels of this process, accordingly."""
-        from litebert.model.encoder import encoder_of
-        from litebert.model.kernels.native.library import use_native_kernels
-
-        use_native_kernels(enabled=self.native_kernels)
-        encoder = encoder_of(model)
-        encoder.activation_checkpoint_interval = self.activation_checkpoint_interval
-        if self.compile:
-            encoder.compile_blocks()
 
 
 def with_saved_precision(run: R, out: Path, world: "DistributedContext") -> R:
@@ -157,14 +130,3 @@ def warn_slow_bf16(precision: str, device: "torch.device") -> None:
             "train.precision=bf16, but this processor has no bf16 instructions: train.precision=fp32 is likely faster "
             "(`litebert doctor` measures both)"
         )
-
-
-class CardSettings(Settings):
-    """What only the author of a model can say about it."""
-
-    license: str | None = None
-    """Licence of the model, such as `apache-2.0`; null leaves it out."""
-    language: tuple[str, ...] = ()
-    """Languages of the training text, such as `[en]`."""
-    intended_uses: str | None = None
-    """What the model is good for and what not, as Markdown; null leaves the section out."""

@@ -7,7 +7,7 @@ from huggingface_hub import ModelCardData
 from torch import nn
 
 from litebert import __version__
-from litebert.commands.compute import CardSettings
+from litebert.commands.runs.card_settings import CardSettings
 from litebert.model.io.model_directory import spec_of
 from litebert.model.io.model_spec import auto_class, transformers_incompatibility
 from litebert.tasks.metrics.text_table import markdown_table

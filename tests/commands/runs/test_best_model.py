@@ -8,9 +8,9 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from litebert.commands.best_model import EVALUATION, BestModel, evaluation_file
 from litebert.commands.pretrain.pretrain import pretrain
 from litebert.commands.pretrain.pretrain_settings import load_pretrain_config
+from litebert.commands.runs.best_model import EVALUATION, BestModel, evaluation_file
 from litebert.corpus.build.build_corpus import build_corpus
 from litebert.corpus.corpus_settings import CorpusSettings
 from litebert.corpus.format.shards import Corpus

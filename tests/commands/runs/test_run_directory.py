@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import pytest
 from pydantic import Field
 
-from litebert.commands.compute import Compute
 from litebert.commands.finetune.finetune_settings import FinetuneRun
 from litebert.commands.pretrain.pretrain_settings import PretrainRun
 from litebert.commands.result import Result
-from litebert.commands.run_directory import ALWAYS_CHANGEABLE, RunDirectory, deciding_settings
+from litebert.commands.runs.compute import Compute
+from litebert.commands.runs.run_directory import ALWAYS_CHANGEABLE, RunDirectory, deciding_settings
 from litebert.errors import ConfigError
 from litebert.settings import Settings, read_yaml
 from litebert.training.train_settings import TrainSettings

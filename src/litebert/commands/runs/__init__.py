@@ -1,0 +1,1 @@
+"""What the runs of several commands share: directory, precision, card. Before: training. After: pretrain, finetune."""

@@ -1,0 +1,14 @@
+"""Settings of model cards."""
+
+from litebert.settings import Settings
+
+
+class CardSettings(Settings):
+    """What only the author of a model can say about it."""
+
+    license: str | None = None
+    """Licence of the model, such as `apache-2.0`; null leaves it out."""
+    language: tuple[str, ...] = ()
+    """Languages of the training text, such as `[en]`."""
+    intended_uses: str | None = None
+    """What the model is good for and what not, as Markdown; null leaves the section out."""

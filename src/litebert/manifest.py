@@ -1,0 +1,119 @@
+"""Directories with a manifest: written completely or not at all, and checked when they are read.
+
+The manifest has the SHA-256 of each file, so that a reader detects a single flipped bit.
+"""
+
+import contextlib
+import os
+import shutil
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+from litebert.errors import CheckpointError, LitebertError
+from litebert.files import README, fsync, sha256, translate_os_errors, write_text
+
+MANIFEST = "SHA256SUMS"
+
+
+@contextlib.contextmanager
+def atomic_directory(path: Path) -> Iterator[Path]:
+    """A temporary directory that is renamed to `path` if the block succeeds and removed if it fails.
+
+    An existing `path` is replaced. The manifest is written last, just before the rename.
+    """
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    old = path.with_name(f".{path.name}.{os.getpid()}.old")
+    with translate_os_errors(path):
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            shutil.rmtree(temporary, ignore_errors=True)
+            temporary.mkdir()
+            yield temporary
+            write_manifest(temporary)
+            try:
+                if path.exists():
+                    path.rename(old)
+                temporary.rename(path)
+            except BaseException:
+                if old.exists() and not path.exists():
+                    old.rename(path)
+                raise
+            fsync(path.parent)
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
+            if path.exists():
+                shutil.rmtree(old, ignore_errors=True)
+
+
+def write_manifest(directory: Path) -> None:
+    """Write `SHA256SUMS` over the other files below `directory` but README.md, in the format of `sha256sum`."""
+    files = _checked_files(directory)
+    for file in files:
+        fsync(file)
+    lines = (f"{sha256(file)}  {file.relative_to(directory).as_posix()}\n" for file in files)
+    write_text(directory / MANIFEST, "".join(lines))
+
+
+def _checked_files(directory: Path) -> list[Path]:
+    """The files below `directory` that have a checksum, sorted."""
+    files = (path for path in directory.rglob("*") if path.is_file() and path.name != MANIFEST)
+    return sorted(path for path in files if path != directory / README)
+
+
+def read_manifest(directory: Path) -> dict[str, str]:
+    """Relative path → SHA-256, from the manifest of `directory`."""
+    path = directory / MANIFEST
+    try:
+        *lines, after_last_line = path.read_text(encoding="utf-8").split("\n")
+        pairs = [line.split("  ", 1) for line in lines]
+        sums = {name: digest for digest, name in pairs}
+        if pairs and not after_last_line and len(sums) == len(pairs) and all(len(each) == 64 for each in sums.values()):
+            return sums
+    except ValueError:  # not UTF-8, or a line without two spaces
+        pass
+    raise CheckpointError(f"{path}: damaged: expected lines of 'SHA-256  file'; take a fresh copy")
+
+
+def update_manifest(directory: Path, names: Collection[str]) -> None:
+    """Set the sums of these files in the manifest of `directory`, and keep those of its other files."""
+    sums = read_manifest(directory) if (directory / MANIFEST).is_file() else {}
+    sums |= {name: sha256(directory / name) for name in names}
+    write_text(directory / MANIFEST, "".join(f"{sums[name]}  {name}\n" for name in sorted(sums)))
+
+
+def verify_manifest(
+    directory: Path, *, only: Collection[str] | None = None, error: type[LitebertError] = CheckpointError
+) -> None:
+    """Raise `error`, naming the file, unless every file of the manifest but README.md exists and has its SHA-256.
+
+    With `only`, these files are checked and no others; each that exists must be in the manifest.
+    """
+    try:
+        manifest = read_manifest(directory)
+    except CheckpointError as problem:
+        raise error(str(problem)) from None
+    for name in only or ():
+        if name not in manifest and (directory / name).is_file():
+            raise error(f"{directory / MANIFEST}: damaged: does not list {name}; take a fresh copy")
+    checked = [name for name in manifest if name != README and (only is None or name in only)]
+    for name, expected in ((name, manifest[name]) for name in checked):
+        path = directory / name
+        if ".." in Path(name).parts or Path(name).is_absolute():
+            raise error(f"{directory / MANIFEST}: names {name!r}, which lies outside the directory; take a fresh copy")
+        if not path.is_file():
+            raise error(f"{path}: missing, but {MANIFEST} lists it; take a fresh copy")
+        try:
+            found = sha256(path)
+        except OSError as problem:
+            raise error(f"{path}: cannot be read ({problem.strerror}); check its permissions") from None
+        if found != expected:
+            raise error(
+                f"{path}: damaged: SHA-256 is {found[:12]}…, {MANIFEST} says {expected[:12]}…; take a fresh copy"
+            )
+
+
+def content_digests(directory: Path) -> dict[str, str]:
+    """Relative path → SHA-256 of every file below `directory` but README.md, from its manifest if it has one."""
+    if (directory / MANIFEST).is_file():
+        return {name: digest for name, digest in read_manifest(directory).items() if name != README}
+    return {path.relative_to(directory).as_posix(): sha256(path) for path in _checked_files(directory)}
