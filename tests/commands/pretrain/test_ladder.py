@@ -190,8 +190,10 @@ def test_a_cost_that_is_no_positive_number_and_two_costs_are_errors(run_arm, wor
 
 
 def test_every_trial_is_tested(trials):
+    from arms.first_phases import FIRST_PHASES
+
     assert [*trials.TRIALS] == TRIALS
-    assert [*trials.FIRST_PHASES] == ["short_sequences_first", "small_batches_first"]
+    assert [*FIRST_PHASES] == ["short_sequences_first", "small_batches_first"]
 
 
 def test_quotations_are_words_of_a_sentence_of_the_second_segment(trials, corpus_directory):
