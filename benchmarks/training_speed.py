@@ -21,7 +21,7 @@ from typing import Any
 
 import torch
 from libraries import speed_contestants as who
-from libraries import speed_timing as timing
+from measurement import step_times as timing
 
 from litebert.corpus.sampling.pretrain_batches import PretrainBatch
 from litebert.files import write_json, write_text

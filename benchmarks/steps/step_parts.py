@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 import torch
 from libraries import speed_contestants as who
-from libraries import speed_timing as timing
+from measurement import step_times as timing
 from torch import Tensor
 from torch.nn.utils import clip_grads_with_norm_, get_total_norm
 
