@@ -21,9 +21,9 @@ STEPS: Final = 60
 def recipe_share(
     recipe: str,
     overrides: Sequence[str],
+    *,
     corpus: Path,
     precision: Precision,
-    *,
     seconds: float,
     native: bool,
 ) -> str:

@@ -47,7 +47,13 @@ class TimedObjective:
 
 
 def outside(
-    directory: Path, config: ModelConfig, precision: TrainingPrecision, batch_size: int, length: int, *, steps: int = 8
+    directory: Path,
+    config: ModelConfig,
+    *,
+    precision: TrainingPrecision,
+    batch_size: int,
+    length: int,
+    steps: int = 8,
 ) -> str:
     """Share of a trained step that is neither forward nor backward: data, optimizer, records."""
     corpus, spans = Corpus.open(directory, "train"), []
