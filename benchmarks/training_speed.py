@@ -266,7 +266,7 @@ def _sentence(error: Exception) -> str:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
-    parser.add_argument("--threads", type=int, help="of the CPU; all unless said otherwise")
+    parser.add_argument("--threads", type=int, help="of the CPU (all)")
     parser.add_argument("--compile", action="store_true", help="compile on a CPU too, which takes a C++ compiler")
     parser.add_argument("--case", help="one of the cases only, such as full-128 or mixed-512")
     parser.add_argument("--tiny", action="store_true", help="toy sizes: does it run at all?")

@@ -57,7 +57,7 @@ def train_steps(
     seconds: float,
     bf16: bool = True,
 ) -> Timing:
-    """Time whole steps: forward (in bf16 unless told otherwise), backward, clipping, a fused AdamW update."""
+    """Time whole steps: forward (in bf16 if `bf16`), backward, clipping, a fused AdamW update."""
     before = _forget_peak(device)
     model = load().to(device).train()
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-5, fused=True)
