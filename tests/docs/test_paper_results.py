@@ -1,6 +1,5 @@
 """The page of the paper's tables and the claims in README.md are made of one JSON file, number by number."""
 
-import importlib.util
 import json
 from pathlib import Path
 
@@ -35,12 +34,12 @@ TABLE = TableReport(
 CELL = {"kind": "pretrain", "seconds": 7200.0, "date": "2026-11-22", "processor": "EPYC", "commit": "0123456789ab"}
 
 
-@pytest.fixture(scope="module")
-def tool():
-    spec = importlib.util.spec_from_file_location("make_paper_results", ROOT / "tools" / "make_paper_results.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+@pytest.fixture
+def tool(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "tools")
+    import make_paper_results
+
+    return make_paper_results
 
 
 @pytest.fixture
@@ -86,7 +85,7 @@ def test_number_that_differs_from_the_results_is_found(tool, root, capsys, page,
     path = root / f"{page}.md"
     path.write_text(path.read_text().replace(number, other))
     assert tool.update(root, check=True) == 1
-    assert capsys.readouterr().out.splitlines()[-1] == f"{page}.md"
+    assert capsys.readouterr().out.splitlines()[-1] == f"{page}.md: run `python tools/make_paper_results.py`"
 
 
 def test_readme_without_a_place_for_the_claims_is_an_error(tool, root):
