@@ -123,16 +123,18 @@ import resource, sys
 from pathlib import Path
 from litebert.corpus.build.build_corpus import build_corpus
 from litebert.corpus.corpus_settings import CorpusSettings
-from litebert.files import sha256
+from litebert.machine import peak_process_memory
 from litebert.tokenization.tokenizer import Tokenizer
 if __name__ == "__main__":
     text, tokenizer, out, workers = sys.argv[1:]
     settings = CorpusSettings(dedup_exact=True)
     report = build_corpus(text, Tokenizer.load(tokenizer), settings, Path(out), workers=int(workers))
-    own, largest = (resource.getrusage(who).ru_maxrss / 1e6 for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    own, largest = peak_process_memory() / 1e9, 1024 * resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1e9
     print(f"{workers} workers: {own:.2f} GB in the first process, {largest:.2f} GB in the largest worker,",
           f"{report.text_bytes / 1e6 / report.seconds:.1f} MB/s; {report.counts}", flush=True)
 """
+"""A build in a new process. RUSAGE_SELF would begin at the memory of the process that started this one; RUSAGE_CHILDREN
+begins at that of this process, so the figure of the workers is an upper bound."""
 
 
 def main() -> None:

@@ -29,7 +29,7 @@ from litebert.corpus.format.shards import (
 from litebert.corpus.sampling.pretrain_batches import PretrainBatches
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.files import MANIFEST, sha256, update_manifest, write_text
-from litebert.machine import peak_process_memory, process_memory
+from litebert.machine import peak_process_memory, process_memory, reset_peak_process_memory
 
 SENTENCE, DOCUMENT, SHARD = 20, 50, 7_000_000
 VOCAB_SIZE = 30_000
@@ -64,6 +64,7 @@ def simulate(directory: Path, tokens: int) -> None:
 
 def measure(directory: Path) -> dict[str, float]:
     """Seconds to open the corpus and draw a batch, to draw one at step FAR, and the MB of memory, mapped files too."""
+    reset_peak_process_memory()
     before, start = process_memory(), time.perf_counter()
     settings = SamplingSettings(max_length=128)
     batches = PretrainBatches(Corpus.open(directory), settings, batch_size=256, microbatch_size=32, seed=0)
