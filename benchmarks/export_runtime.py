@@ -56,7 +56,7 @@ def starts(directory: Path, precision: str, *, threads: int, repeats: int) -> di
     return {name: round(float(np.median([each[name] for each in found])), 3) for name in found[0]}
 
 
-def speeds(model: Path, directory: Path, *, threads: int, repeats: int) -> list[dict[str, object]]:
+def speeds(model: Path, directory: Path, *, threads: int, repeats: int) -> list[dict[str, Any]]:
     """The fastest milliseconds of each contestant for each shape; the contestants take turns."""
     import torch
 
@@ -67,7 +67,7 @@ def speeds(model: Path, directory: Path, *, threads: int, repeats: int) -> list[
     torch.set_num_threads(threads)
     encoder = load_model(model, as_model="SentenceEmbedder")
     graphs = {each: OnnxModel.load(directory / GRAPH_FILES[each], threads=threads) for each in PRECISIONS}
-    rows = []
+    rows: list[dict[str, Any]] = []
     for batch, length in SHAPES:
         ids = np.random.default_rng(0).integers(5, encoder.config.vocab_size, (batch, length))
         inputs = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}

@@ -31,7 +31,7 @@ from torch.nn.functional import cross_entropy
 
 from litebert.commands.doctor import doctor
 from litebert.commands.pretrain.pretraining_objective import PretrainingObjective
-from litebert.corpus.format.shards import Corpus
+from litebert.corpus.format.shards import Corpus, Split
 from litebert.corpus.sampling.pretrain_batches import PretrainBatch, PretrainBatches
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.files import write_json
@@ -67,7 +67,8 @@ def main() -> None:
     """Compare the first gradients, then train both sides in turns."""
     arguments = _arguments()
     torch.set_num_threads(arguments.threads)
-    train, validation = (batches(arguments.corpus, split, arguments.seed) for split in ("train", "validation"))
+    train = batches(arguments.corpus, "train", seed=arguments.seed)
+    validation = batches(arguments.corpus, "validation", seed=arguments.seed)
     settings = train_settings(arguments)
     with tempfile.TemporaryDirectory() as directory:
         if arguments.model:
@@ -125,7 +126,7 @@ def config_of(corpus: Path) -> ModelConfig:
     )
 
 
-def batches(corpus: Path, split: str, seed: int) -> PretrainBatches:
+def batches(corpus: Path, split: Split, *, seed: int) -> PretrainBatches:
     """Batches of whole-word masked pairs in one microbatch."""
     sampling = SamplingSettings(max_length=LENGTH, max_ngram=1)
     return PretrainBatches(

@@ -25,12 +25,12 @@ from litebert.tasks.encoded import Feature
 from litebert.tasks.questions import Question
 from litebert.tasks.types.extractive_qa.question_settings import QuestionSettings
 from litebert.tasks.types.extractive_qa.squad_json import read_squad
-from litebert.tasks.types.extractive_qa.windows import encode_questions, plan_windows
+from litebert.tasks.types.extractive_qa.windows import EncodedQuestions, Window, encode_questions, plan_windows
 from litebert.tokenization.tokenizer import Tokenizer
 
 LENGTH, STRIDE, ROUNDS = 384, 128, 3
-Ours = tuple[Any, np.ndarray]
-"""Encoded questions, and int64 [N, …] the labels of their windows."""
+Ours = tuple[EncodedQuestions, Sequence[tuple[int, int, int]]]
+"""Encoded questions, and the targets of their windows."""
 Theirs = tuple[Any, list[tuple[int, int]]]
 """The output of a tokenizer of transformers, and the first and last token of the answer in each window."""
 
@@ -38,7 +38,7 @@ Theirs = tuple[Any, list[tuple[int, int]]]
 def litebert_features(questions: Sequence[Question], tokenizer: Tokenizer) -> Ours:
     """The windows and their labels."""
     encoded = encode_questions(questions, tokenizer, QuestionSettings(max_length=LENGTH, doc_stride=STRIDE))
-    return encoded, encoded.labels
+    return encoded, encoded.targets
 
 
 def transformers_features(questions: Sequence[Question], tokenizer: Any) -> Theirs:
@@ -77,8 +77,8 @@ def _label(question: Question, offsets: list[tuple[int, int]], sequences: list[i
 def compare(questions: Sequence[Question], ours: Ours, theirs: Theirs) -> None:
     """Count the questions whose windows and labels agree, and those that differ, by the reason."""
     (encoded, our_labels), (tokenized, their_labels) = ours, theirs
-    mine: dict[int, list[tuple[Any, list[int]]]] = {}
-    for window, label in zip(encoded.windows, our_labels.tolist(), strict=True):
+    mine: dict[int, list[tuple[Window, tuple[int, int, int]]]] = {}
+    for window, label in zip(encoded.windows, our_labels, strict=True):
         mine.setdefault(window.question, []).append((window, label))
     other: dict[int, list[int]] = {}
     for index, question in enumerate(tokenized["overflow_to_sample_mapping"]):
@@ -88,7 +88,7 @@ def compare(questions: Sequence[Question], ours: Ours, theirs: Theirs) -> None:
         first = mine[index][0][0].feature
         ids = [tokenized["input_ids"][window] for window in other[index]]
         if ids == [first.input_ids.tolist()] and len(mine[index]) == 1:
-            same = tuple(mine[index][0][1][:2]) == tuple(their_labels[other[index][0]])
+            same = mine[index][0][1][:2] == their_labels[other[index][0]]
             counts["same ids and answer" if same else "same ids, other answer"] += 1
         else:
             by_overlap = windows_by_overlap(encoded.documents[index].ids, first)
@@ -103,7 +103,7 @@ def windows_by_overlap(document: np.ndarray, first: Feature) -> list[list[int]]:
     room = LENGTH - query - 3
     head = first.input_ids[: query + 2].tolist()
     planned = plan_windows(len(document), budget=room, stride=room - STRIDE)
-    return [[*head, *document[slice(*plan.pieces)].tolist(), head[-1]] for plan in planned]
+    return [[*head, *document[slice(*plan.tokens)].tolist(), head[-1]] for plan in planned]
 
 
 def main(directory: str, file: str, most: str = "0") -> None:

@@ -35,4 +35,4 @@ def _wait_for_answer(process: subprocess.Popen[bytes], port: int) -> None:
                 return
         except httpx.TransportError:
             time.sleep(0.2)
-    raise SystemExit(f"the server ended with code {process.returncode} before it answered: {' '.join(process.args)}")
+    raise SystemExit(f"the server ended with code {process.returncode} before it answered: {process.args}")

@@ -139,7 +139,8 @@ class Case:
     def memory_ratio(self) -> float | None:
         """Peak memory of the rows of `ratio`."""
         rows = self._fastest("litebert"), self._fastest("transformers", lambda name: name != IN_FP32)
-        ours, theirs = (row and row.fastest and row.fastest.timing.peak_bytes for row in rows)
+        known = [row.fastest.timing.peak_bytes for row in rows if row is not None and row.fastest is not None]
+        ours, theirs = known if len(known) == 2 else (None, None)
         return ours / theirs if ours and theirs else None
 
     def _fastest(self, library: str, has_variant: Callable[[str], bool] = lambda name: True) -> Row | None:
