@@ -3,7 +3,6 @@
 The keys of the JSON are described in benchmarks/results/README.md.
 """
 
-from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -91,7 +90,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Ratio:
+class SpeedRatio:
     """Speed of litebert's fastest row over that of another, and the smallest and largest ratio in one turn."""
 
     value: float
@@ -99,7 +98,7 @@ class Ratio:
     high: float
 
     @classmethod
-    def of(cls, ours: Row | None, theirs: Row | None) -> "Ratio | None":
+    def of(cls, ours: Row | None, theirs: Row | None) -> "SpeedRatio | None":
         """None where one of the rows is missing."""
         if ours is None or theirs is None or ours.fastest is None or theirs.fastest is None:
             return None
@@ -126,26 +125,26 @@ class Case:
     failed: str = ""
 
     @property
-    def ratio(self) -> Ratio | None:
+    def ratio(self) -> SpeedRatio | None:
         """To the fastest of transformers in the same precision."""
-        return Ratio.of(self._fastest("litebert"), self._fastest("transformers", lambda name: name != IN_FP32))
+        return SpeedRatio.of(self._fastest("litebert"), self._fastest("transformers"))
 
     @property
-    def ratio_to_fp32(self) -> Ratio | None:
+    def ratio_to_fp32(self) -> SpeedRatio | None:
         """To transformers in fp32, where the others train in bf16."""
-        return Ratio.of(self._fastest("litebert"), self._fastest("transformers", lambda name: name == IN_FP32))
+        return SpeedRatio.of(self._fastest("litebert"), self._fastest("transformers", in_fp32=True))
 
     @property
     def memory_ratio(self) -> float | None:
         """Peak memory of the rows of `ratio`."""
-        rows = self._fastest("litebert"), self._fastest("transformers", lambda name: name != IN_FP32)
+        rows = self._fastest("litebert"), self._fastest("transformers")
         known = [row.fastest.timing.peak_bytes for row in rows if row is not None and row.fastest is not None]
         ours, theirs = known if len(known) == 2 else (None, None)
         return ours / theirs if ours and theirs else None
 
-    def _fastest(self, library: str, has_variant: Callable[[str], bool] = lambda name: True) -> Row | None:
-        rows = [(each.fastest, each) for each in self.rows if each.library == library and has_variant(each.variant)]
-        known = [(figures.tokens_per_second, row) for figures, row in rows if figures is not None]
+    def _fastest(self, library: str, *, in_fp32: bool = False) -> Row | None:
+        rows = [each for each in self.rows if each.library == library and (each.variant == IN_FP32) is in_fp32]
+        known = [(row.fastest.tokens_per_second, row) for row in rows if row.fastest is not None]
         return max(known, key=lambda each: each[0], default=(0.0, None))[1]
 
     def to_dict(self, *, matmul_flops: float, peak_flops: float | None) -> dict[str, Any]:
