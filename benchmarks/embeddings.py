@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
@@ -25,11 +26,12 @@ from litebert.model.models import SentenceEmbedder
 
 SETTINGS = EmbeddingSettings(max_length=128)
 """The length of the model's pretraining."""
-Vectors = Callable[[list[str]], object]
+Vectors = Callable[[list[str]], Any]
 """Texts → vectors of length 1, dense or sparse."""
 
 
 def main(model: Path, sts: Path, cranfield: Path) -> None:
+    """Print the scores of every method as JSON."""
     predictor = Predictor.load(model, threads=1)
     embedder = predictor.embedder(SETTINGS)
     random = SentenceEmbedder(embedder.model.config, seed=1).eval()
@@ -38,7 +40,7 @@ def main(model: Path, sts: Path, cranfield: Path) -> None:
     documents, queries, relevant = cranfield_collection(cranfield)
     methods: dict[str, tuple[Vectors, Vectors]] = {
         "tf-idf": (TfidfVectorizer().fit(sentences).transform, cranfield_tfidf(documents)),
-        "mean": (predictor.embedder(SETTINGS).embed,) * 2,
+        "mean": (embedder.embed,) * 2,
         "mean, random weights": (Embedder.of(random, embedder.tokenizer, SETTINGS).embed,) * 2,
         "cls": (predictor.embedder(SETTINGS.replace(pooling="cls")).embed,) * 2,
     }
@@ -55,9 +57,8 @@ def main(model: Path, sts: Path, cranfield: Path) -> None:
         print(name, result[name], file=sys.stderr, flush=True)
     result["bm25"] = {"cranfield_ndcg@10": ndcg(bm25(documents, queries), relevant)}
     pairs = {year: len(each) for year, each in years.items()}
-    print(
-        json.dumps({"pairs": pairs, "documents": len(documents), "queries": len(queries), "methods": result}, indent=2)
-    )
+    sizes = {"pairs": pairs, "documents": len(documents), "queries": len(queries)}
+    print(json.dumps({**sizes, "methods": result}, indent=2))
 
 
 def sts_pairs(folder: Path) -> list[tuple[float, str, str]]:
@@ -72,6 +73,7 @@ def sts_pairs(folder: Path) -> list[tuple[float, str, str]]:
 
 
 def sts_spearman(pairs: list[tuple[float, str, str]], vectors: Vectors) -> float:
+    """Correlation of the cosines of the pairs with their scores."""
     scores, first, second = (list(each) for each in zip(*pairs, strict=True))
     one, other = vectors(first), vectors(second)
     product = one.multiply(other).sum(1) if hasattr(one, "multiply") else (one * other).sum(1)
@@ -87,10 +89,8 @@ def cranfield_collection(folder: Path) -> tuple[list[str], list[str], np.ndarray
         if content := (each.findtext("text") or "").strip():
             numbers.append((each.findtext("docno") or "").strip())
             documents.append(" ".join(content.split()))
-    topics = ElementTree.fromstring((folder / "cranq.xml").read_text(encoding="utf-8").replace("&", "&amp;")).iter(
-        "top"
-    )
-    queries = [" ".join((each.findtext("title") or "").split()) for each in topics]
+    topics = (folder / "cranq.xml").read_text(encoding="utf-8").replace("&", "&amp;")
+    queries = [" ".join((each.findtext("title") or "").split()) for each in ElementTree.fromstring(topics).iter("top")]
     relevant = np.zeros((len(queries), len(documents)), bool)
     places = {number: index for index, number in enumerate(numbers)}
     for line in (folder / "cranqrel.txt").read_text(encoding="utf-8").splitlines():
@@ -101,10 +101,12 @@ def cranfield_collection(folder: Path) -> tuple[list[str], list[str], np.ndarray
 
 
 def cranfield_tfidf(documents: list[str]) -> Vectors:
+    """With the frequencies of the documents."""
     return TfidfVectorizer(stop_words="english").fit(documents).transform
 
 
-def cosines(queries: object, documents: object) -> np.ndarray:
+def cosines(queries: Any, documents: Any) -> np.ndarray:
+    """Float [Q, N], of dense or sparse vectors of length 1."""
     product = queries @ documents.T
     return product.toarray() if hasattr(product, "toarray") else product
 

@@ -12,7 +12,6 @@ import json
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
@@ -20,12 +19,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from measurement.clocks import fastest_in_turn
 
 SHAPES = ((1, 16), (1, 128), (4, 128))
 """Rows and tokens, without padding."""
 PRECISIONS = ("fp32", "int8")
-
-
 START = """
 import time
 begin = time.perf_counter()
@@ -37,19 +35,19 @@ loaded = time.perf_counter()
 predictor.embed(["a first short text"])
 answered = time.perf_counter()
 import json
-memory = next(line for line in open("/proc/self/status") if line.startswith("VmHWM"))
+from litebert.machine import peak_process_memory
 print(json.dumps({
     "import_s": imported - begin,
     "load_s": loaded - imported,
     "answer_s": answered - loaded,
     "total_s": answered - begin,
-    "peak_memory_mb": int(memory.split()[1]) / 1000,
+    "peak_memory_mb": peak_process_memory() / 1e6,
 }))
 """
 """A new process: seconds of import, load and first answer, and the peak of its resident memory."""
 
 
-def starts(directory: Path, precision: str, threads: int, repeats: int) -> dict[str, float]:
+def starts(directory: Path, precision: str, *, threads: int, repeats: int) -> dict[str, float]:
     """The median of `START` over new processes."""
     command = [sys.executable, "-c", START, str(directory), precision, str(threads)]
     found = [
@@ -58,8 +56,8 @@ def starts(directory: Path, precision: str, threads: int, repeats: int) -> dict[
     return {name: round(float(np.median([each[name] for each in found])), 3) for name in found[0]}
 
 
-def speeds(model: Path, directory: Path, threads: int, repeats: int) -> list[dict[str, object]]:
-    """The best milliseconds of each contestant for each shape; the contestants take turns."""
+def speeds(model: Path, directory: Path, *, threads: int, repeats: int) -> list[dict[str, Any]]:
+    """The fastest milliseconds of each contestant for each shape; the contestants take turns."""
     import torch
 
     from litebert.model.io.model_directory import load_model
@@ -69,39 +67,27 @@ def speeds(model: Path, directory: Path, threads: int, repeats: int) -> list[dic
     torch.set_num_threads(threads)
     encoder = load_model(model, as_model="SentenceEmbedder")
     graphs = {each: OnnxModel.load(directory / GRAPH_FILES[each], threads=threads) for each in PRECISIONS}
-    rows = []
+    rows: list[dict[str, Any]] = []
     for batch, length in SHAPES:
         ids = np.random.default_rng(0).integers(5, encoder.config.vocab_size, (batch, length))
         inputs = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
-        tensors = (
-            torch.from_numpy(ids),
-            torch.ones(ids.shape, dtype=torch.bool),
-            torch.zeros_like(torch.from_numpy(ids)),
-        )
-
-        in_torch = partial(_in_torch, encoder, tensors)
-        contestants: dict[str, Callable[[], np.ndarray]] = {"torch fp32": in_torch}
-        for name, graph in graphs.items():
-            contestants[f"onnx {name}"] = partial(_embedding, graph, inputs)
-        expected = in_torch()
+        contestants: dict[str, Callable[[], np.ndarray]] = {"torch fp32": partial(_embedding_in_torch, encoder, inputs)}
+        contestants |= {f"onnx {name}": partial(_embedding, graph, inputs) for name, graph in graphs.items()}
+        expected = contestants["torch fp32"]()
         errors = {name: _relative(run(), expected) for name, run in contestants.items()}
-        best = dict.fromkeys(contestants, float("inf"))
-        for _ in range(repeats):
-            for name, run in contestants.items():
-                begin = time.perf_counter()
-                run()
-                best[name] = min(best[name], time.perf_counter() - begin)
-        milliseconds = {name: round(1e3 * value, 1) for name, value in best.items()}
+        fastest = fastest_in_turn([*contestants.values()], turns=repeats)
+        milliseconds = {name: round(1e3 * value, 1) for name, value in zip(contestants, fastest, strict=True)}
         rows.append({"rows": batch, "tokens": length, "ms": milliseconds, "relative_error": errors})
         print(rows[-1], file=sys.stderr)
     return rows
 
 
-def _in_torch(encoder: Any, tensors: tuple[Any, ...]) -> np.ndarray:
+def _embedding_in_torch(encoder: Any, inputs: dict[str, np.ndarray]) -> np.ndarray:
     import torch
 
+    ids, mask, types = (torch.from_numpy(each) for each in inputs.values())
     with torch.inference_mode():
-        return encoder(*tensors).numpy()
+        return encoder(ids, mask.bool(), types).numpy()
 
 
 def _embedding(graph: Any, inputs: dict[str, np.ndarray]) -> np.ndarray:
@@ -112,7 +98,7 @@ def _relative(found: np.ndarray, expected: np.ndarray) -> float:
     return float(f"{np.linalg.norm(found - expected) / np.linalg.norm(expected):.2g}")
 
 
-def measure(model: Path, threads: int, repeats: int) -> dict[str, object]:
+def measure(model: Path, *, threads: int, repeats: int) -> dict[str, object]:
     """Export the encoder, and measure it."""
     from litebert.export.export_model import export_model
     from litebert.machine import environment
@@ -125,8 +111,8 @@ def measure(model: Path, threads: int, repeats: int) -> dict[str, object]:
             "environment": environment(),
             "threads": threads,
             "bytes": {each.precision: each.size for each in graphs},
-            "start": {each: starts(out, each, threads, repeats) for each in PRECISIONS},
-            "speed": speeds(model, out, threads, repeats),
+            "start": {each: starts(out, each, threads=threads, repeats=repeats) for each in PRECISIONS},
+            "speed": speeds(model, out, threads=threads, repeats=repeats),
         }
 
 
@@ -138,7 +124,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--repeats", type=int, default=7)
     arguments = parser.parse_args()
-    found = measure(arguments.model, arguments.threads, arguments.repeats)
+    found = measure(arguments.model, threads=arguments.threads, repeats=arguments.repeats)
     Path(arguments.out).write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
     print(json.dumps(found, indent=2))
 

@@ -4,21 +4,23 @@
 
 Both go through the very same rows in batches of table 14's size, cut to its 512 tokens: transformers as its GLUE script
 does (random batches, padded to the longest row, attention mask, fused AdamW), litebert as `litebert finetune` does (its
-own engine: batches of similar length, no padding). First the logits of the same weights are compared; who computes
-something else is not timed. Steps are taken in turn, and timed by the clock of the thread if there is only one.
+own engine: batches of similar length, no padding). First the logits of the same weights are compared; a difference
+beyond rounding ends the benchmark. Steps are taken in turn, and timed by the processor's time on one thread.
 """
 
 import argparse
 import json
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 import torch
+from measurement.clocks import clock_for, seconds_of
+from measurement.ratios import Ratio, ratio_of
 
 from litebert.commands.finetune.finetune_settings import load_finetune_config
 from litebert.commands.finetune.setup import TaskObjective
@@ -55,11 +57,13 @@ class Figures:
     logit_difference: float
     our_seconds: float
     their_seconds: float
+    ratio: Ratio
+    """How many times litebert is faster, with the interval over the steps."""
 
-    @property
-    def ratio(self) -> float:
-        """How many times litebert is faster."""
-        return self.their_seconds / self.our_seconds
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON: `ratio` as a number, with its interval beside it."""
+        ratio = {"ratio": self.ratio.value, "ratio_interval": [self.ratio.low, self.ratio.high]}
+        return {**asdict(self), **ratio}
 
 
 def main() -> None:
@@ -84,7 +88,7 @@ def main() -> None:
         model = Path(directory) / "model"
         save_model(ForSequenceClassification(config, num_labels=2), model)
         figures = [
-            measured(task, precision, model, tokenizer, glue=arguments.glue, steps=arguments.steps)
+            measured(task, precision, model=model, tokenizer=tokenizer, glue=arguments.glue, steps=arguments.steps)
             for task in arguments.tasks
             for precision in arguments.precisions
         ]
@@ -94,12 +98,12 @@ def main() -> None:
             "layers": config.num_hidden_layers,
             "preset": arguments.preset,
             "torch": torch.__version__,
-            "figures": [{**asdict(each), "ratio": each.ratio} for each in figures],
+            "figures": [each.to_dict() for each in figures],
         }
         arguments.out.write_text(json.dumps(content, indent=2) + "\n")
 
 
-def measured(task: str, precision: str, model: Path, tokenizer: Tokenizer, *, glue: Path, steps: int) -> Figures:
+def measured(task: str, precision: str, *, model: Path, tokenizer: Tokenizer, glue: Path, steps: int) -> Figures:
     """Both contestants on the same `steps` batches of rows, in turn."""
     run = load_finetune_config(
         task,
@@ -116,7 +120,9 @@ def measured(task: str, precision: str, model: Path, tokenizer: Tokenizer, *, gl
         raise SystemExit(f"{task}: the logits differ by {difference:.1e}; nothing is timed")
     ours, theirs = our_steps(run, model, rows), their_steps(run, model, rows)
     next(ours), next(theirs)
-    seconds = [(timed(ours), timed(theirs)) for _ in range(steps)]
+    clock = clock_for(torch.get_num_threads())
+    seconds = [[seconds_of(partial(next, side), clock) for side in (ours, theirs)] for _ in range(steps)]
+    our_seconds, their_seconds = zip(*seconds, strict=True)
     figures = Figures(
         task=task,
         precision=precision,
@@ -125,25 +131,17 @@ def measured(task: str, precision: str, model: Path, tokenizer: Tokenizer, *, gl
         mean_length=float(rows.lengths.mean()),
         their_padded_length=float(rows.lengths.reshape(steps, -1).max(1).mean()),
         logit_difference=difference,
-        our_seconds=sum(our for our, _ in seconds),
-        their_seconds=sum(their for _, their in seconds),
+        our_seconds=sum(our_seconds),
+        their_seconds=sum(their_seconds),
+        ratio=ratio_of(their_seconds, our_seconds, paired=True),
     )
     print(
-        f"{task} {precision}: {figures.ratio:.2f} times ({figures.our_seconds:.1f} s, transformers "
+        f"{task} {precision}: {figures.ratio} times as fast ({figures.our_seconds:.1f} s, transformers "
         f"{figures.their_seconds:.1f} s; {figures.rows} rows of {figures.mean_length:.0f} tokens, padded there "
         f"to {figures.their_padded_length:.0f}; logits differ by {difference:.0e})",
         flush=True,
     )
     return figures
-
-
-def timed(steps: Iterator[None]) -> float:
-    """Seconds of the next step."""
-    # One thread's clock stands still while other processes run.
-    clock = time.thread_time if torch.get_num_threads() == 1 else time.perf_counter
-    began = clock()
-    next(steps)
-    return clock() - began
 
 
 def our_steps(run: Any, model: Path, rows: Encoded) -> Iterator[None]:

@@ -13,7 +13,6 @@ the time that passes.
 
 import argparse
 import json
-import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -23,6 +22,7 @@ import numpy as np
 import torch
 from libraries import inference_contestants as libraries
 from libraries.inference_contestants import Contestant, Ids
+from measurement.clocks import clock_for, fastest_in_turn
 
 from litebert.files import write_json
 from litebert.machine import environment
@@ -54,7 +54,9 @@ def main() -> None:
     parser.add_argument("--out", type=Path)
     arguments = parser.parse_args()
     if arguments.prepare:
-        prepare(arguments.folder, Tokenizer.load(arguments.tokenizer), *arguments.texts)
+        sentences, paragraphs = arguments.texts
+        tokenizer = Tokenizer.load(arguments.tokenizer)
+        prepare(arguments.folder, tokenizer, sentences=sentences, paragraphs=paragraphs)
         return
     torch.set_num_threads(arguments.threads)
     result = measure(arguments.folder, arguments)
@@ -63,7 +65,7 @@ def main() -> None:
         write_json(arguments.out, result)
 
 
-def prepare(folder: Path, tokenizer: Tokenizer, sentences: Path, paragraphs: Path) -> None:
+def prepare(folder: Path, tokenizer: Tokenizer, *, sentences: Path, paragraphs: Path) -> None:
     """The model, its exports, and the texts: as many sentences as paragraphs, in turn."""
     folder.mkdir(parents=True, exist_ok=True)
     config = preset("albert-base-v2").replace(vocab_size=tokenizer.vocab_size)
@@ -90,9 +92,8 @@ def measure(folder: Path, arguments: Any) -> dict[str, Any]:
         "full": random.integers(5, config.vocab_size, (16, 128)).tolist(),
         "offline": ids[: arguments.count],
     }
-    contestants, failed = load_contestants(
-        folder, dict(zip(map(tuple, ids), texts, strict=True)), arguments.threads, arguments.libraries
-    )
+    text_of = dict(zip(map(tuple, ids), texts, strict=True))
+    contestants, failed = load_contestants(folder, text_of, threads=arguments.threads, chosen=arguments.libraries)
     result: dict[str, Any] = {
         "threads": arguments.threads,
         "environment": environment(),
@@ -116,7 +117,7 @@ def measure(folder: Path, arguments: Any) -> dict[str, Any]:
 
 
 def load_contestants(
-    folder: Path, texts: dict[tuple[int, ...], str], threads: int, chosen: Sequence[str] | None
+    folder: Path, texts: dict[tuple[int, ...], str], *, threads: int, chosen: Sequence[str] | None
 ) -> tuple[list[Contestant], dict[str, str]]:
     """Every contestant that loads, of the chosen libraries, and the errors of the others."""
     int8 = folder / "model-int8.xml"
@@ -149,15 +150,9 @@ def load_contestants(
 
 def rows(contestants: list[Contestant], ids: Ids, *, rounds: int, calls: int, threads: int) -> list[dict[str, Any]]:
     """Difference from the reference and fastest time of each, of `calls` in every turn."""
-    clock = time.process_time if threads == 1 else time.perf_counter
-    best = [float("inf")] * len(contestants)
     differences = logit_differences(contestants, ids)
-    for _ in range(rounds):
-        for number, contestant in enumerate(contestants):
-            for _ in range(calls):
-                start = clock()
-                contestant.run(ids)
-                best[number] = min(best[number], clock() - start)
+    actions = [partial(each.run, ids) for each in contestants]
+    fastest = fastest_in_turn(actions, turns=rounds, calls=calls, clock=clock_for(threads))
     return [
         {
             "library": each.name,
@@ -166,7 +161,7 @@ def rows(contestants: list[Contestant], ids: Ids, *, rounds: int, calls: int, th
             "seconds": seconds,
             "max_difference": difference,
         }
-        for each, seconds, difference in zip(contestants, best, differences, strict=True)
+        for each, seconds, difference in zip(contestants, fastest, differences, strict=True)
     ]
 
 
@@ -199,12 +194,8 @@ def product_seconds(precision: Any, inputs: int, outputs: int) -> float:
     if precision == "int8":
         unsigned = torch.randint(0, 255, x.shape, dtype=torch.uint8, generator=generator)
         call = partial(dense.products, unsigned)
-    clock, best = time.thread_time if torch.get_num_threads() == 1 else time.perf_counter, float("inf")
-    for _ in range(7):
-        start = clock()
-        call()
-        best = min(best, clock() - start)
-    return best
+    (seconds,) = fastest_in_turn([call], turns=7, clock=clock_for(torch.get_num_threads()))
+    return seconds
 
 
 def encoder_flops(config: Any, ids: Ids) -> float:

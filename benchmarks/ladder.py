@@ -92,7 +92,7 @@ def run_ladder(arguments: Namespace) -> None:
         ]
         jobs += of_rung
         run_jobs(of_rung, finish, at_once=arguments.jobs)
-        kept = better_half(arms, [*finished.values()], tokens, arguments.metric, reference=reference)
+        kept = better_half(arms, [*finished.values()], tokens=tokens, metric=arguments.metric, reference=reference)
         arms = {name: arms[name] for name in kept}
 
 
@@ -159,7 +159,7 @@ def reached(curve: Curve, target: float, *, column: int) -> float:
     raise ValueError(f"the loss {target} is not reached")
 
 
-def better_half(arms: dict[str, list[str]], runs: list[Run], tokens: int, metric: str, *, reference: str) -> list[str]:
+def better_half(arms: dict[str, list[str]], runs: list[Run], *, tokens: int, metric: str, reference: str) -> list[str]:
     """Names of the arms that go on, in their order: half of them, rounded up, by the median over the seeds.
 
     The reference always goes on.

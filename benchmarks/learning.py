@@ -17,18 +17,21 @@ import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
 from libraries import speed_contestants as who
-from libraries.trainer_run import step_clock, trainer_seconds
+from libraries.trainer_run import trainer_seconds
+from measurement.clocks import clock_for, seconds_of
+from measurement.ratios import ratio_of
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from litebert.commands.doctor import doctor
 from litebert.commands.pretrain.pretraining_objective import PretrainingObjective
-from litebert.corpus.format.shards import Corpus
+from litebert.corpus.format.shards import Corpus, Split
 from litebert.corpus.sampling.pretrain_batches import PretrainBatch, PretrainBatches
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.files import write_json
@@ -64,7 +67,8 @@ def main() -> None:
     """Compare the first gradients, then train both sides in turns."""
     arguments = _arguments()
     torch.set_num_threads(arguments.threads)
-    train, validation = (batches(arguments.corpus, split, arguments.seed) for split in ("train", "validation"))
+    train = batches(arguments.corpus, "train", seed=arguments.seed)
+    validation = batches(arguments.corpus, "validation", seed=arguments.seed)
     settings = train_settings(arguments)
     with tempfile.TemporaryDirectory() as directory:
         if arguments.model:
@@ -74,7 +78,13 @@ def main() -> None:
         sides = [litebert_side(weights, settings), transformers_side(weights, settings)]
         theirs = transformers_side(weights, settings) if arguments.trainer else None
     validation_batches = [validation.microbatches(index)[0] for index in range(arguments.eval_batches)]
-    points = train_both(sides, train, validation_batches, RunSchedule.of(settings, train), every=arguments.every)
+    points = train_both(
+        sides,
+        train,
+        validation_batches=validation_batches,
+        schedule=RunSchedule.of(settings, train),
+        every=arguments.every,
+    )
     names = {"processor": doctor().processor, "threads": arguments.threads, "torch": torch.__version__}
     report: dict[str, Any] = {"machine": names, "settings": settings.to_dict()}
     report |= {"seed": arguments.seed, "steps": arguments.steps, "model": arguments.model and arguments.model.name}
@@ -82,7 +92,7 @@ def main() -> None:
     write_json(arguments.out, report)
     print(table(points))
     if theirs is not None:
-        report["trainer"] = run_trainer(theirs, settings, train, validation_batches)
+        report["trainer"] = run_trainer(theirs, settings, train=train, validation_batches=validation_batches)
         write_json(arguments.out, report)
         print(comparison(points[-1], report["trainer"]))
 
@@ -116,7 +126,7 @@ def config_of(corpus: Path) -> ModelConfig:
     )
 
 
-def batches(corpus: Path, split: str, seed: int) -> PretrainBatches:
+def batches(corpus: Path, split: Split, *, seed: int) -> PretrainBatches:
     """Batches of whole-word masked pairs in one microbatch."""
     sampling = SamplingSettings(max_length=LENGTH, max_ngram=1)
     return PretrainBatches(
@@ -205,35 +215,43 @@ def first_differences(weights: Path, batch: PretrainBatch) -> dict[str, float]:
 def train_both(
     sides: Sequence[Side],
     train: PretrainBatches,
+    *,
     validation_batches: Sequence[PretrainBatch],
     schedule: RunSchedule,
-    *,
     every: int,
 ) -> list[dict[str, Any]]:
-    """Evaluations of both sides after the same steps: `step`, and per side `loss` and `seconds` of its steps so far."""
-    clock = step_clock()
-    total, seconds, points = schedule.total_steps or 0, dict.fromkeys((side.name for side in sides), 0.0), []
+    """Evaluations of both sides after the same steps: `step`, and the `scores`."""
+    clock, total, points = clock_for(torch.get_num_threads()), schedule.total_steps or 0, []
+    seconds: dict[str, list[float]] = {side.name: [] for side in sides}
     for number in range(total + 1):
         if number % every == 0 or number == total:
-            scores = {
-                side.name: {"loss": validation_loss(side, validation_batches), "seconds": seconds[side.name]}
-                for side in sides
-            }
-            points.append({"step": number, **scores})
+            points.append({"step": number, **scores(sides, validation_batches, seconds)})
         if number == total:
             break
         (batch,) = train.microbatches(number)
         learning_rate = schedule.learning_rate(TrainingProgress(step=number))
         for side in sides if number % 2 else reversed(sides):
             side.model.train()
-            start = clock()
-            side.step(batch, learning_rate)
-            seconds[side.name] += clock() - start
+            seconds[side.name].append(seconds_of(partial(side.step, batch, learning_rate), clock))
     return points
 
 
+def scores(
+    sides: Sequence[Side], validation_batches: Sequence[PretrainBatch], seconds: dict[str, list[float]]
+) -> dict[str, Any]:
+    """Of each side `loss` and `seconds` of all its steps so far, and `ratio` of these with its `interval`."""
+    found: dict[str, Any] = {
+        side.name: {"loss": validation_loss(side, validation_batches), "seconds": sum(seconds[side.name])}
+        for side in sides
+    }
+    if seconds["litebert"]:
+        ratio = ratio_of(seconds["litebert"], seconds["transformers"], paired=True)
+        found |= {"ratio": ratio.value, "ratio_interval": [ratio.low, ratio.high]}
+    return found
+
+
 def run_trainer(
-    side: Side, settings: TrainSettings, train: PretrainBatches, validation_batches: Sequence[PretrainBatch]
+    side: Side, settings: TrainSettings, *, train: PretrainBatches, validation_batches: Sequence[PretrainBatch]
 ) -> dict[str, float]:
     """`loss` on the validation batches after all steps of `transformers.Trainer`, and its `seconds`."""
     schedule = RunSchedule.of(settings, train)
@@ -250,11 +268,12 @@ def run_trainer(
 
 
 def comparison(end: dict[str, Any], trainer: dict[str, float]) -> str:
-    """Loss and seconds of the Trainer beside those of litebert after equal steps."""
+    """Loss and seconds of the Trainer, one run, beside those of litebert after equal steps."""
     ours = end["litebert"]
+    ratio = ours["seconds"] / trainer["seconds"]
     return (
         f"transformers.Trainer after {end['step']} steps: loss {trainer['loss']:.4f} in {trainer['seconds']:.1f} s; "
-        f"litebert {ours['loss']:.4f} in {ours['seconds']:.1f} s, ratio {ours['seconds'] / trainer['seconds']:.2f}"
+        f"litebert {ours['loss']:.4f} in {ours['seconds']:.1f} s, ratio {ratio:.2f} (one run)"
     )
 
 
@@ -269,11 +288,12 @@ def validation_loss(side: Side, validation_batches: Sequence[PretrainBatch]) -> 
 
 
 def table(points: Sequence[dict[str, Any]]) -> str:
-    """Markdown: losses and seconds of both sides after equal steps, and the ratio of the seconds."""
+    """Markdown: losses and seconds of both sides after equal steps, and the ratio of the seconds with its interval."""
     lines = ["| steps | litebert | transformers | litebert (s) | transformers (s) | ratio |", "| --- " * 6 + "|"]
     for point in points[1:]:
-        ours, theirs = point["litebert"], point["transformers"]
-        seconds = f"{ours['seconds']:.1f} | {theirs['seconds']:.1f} | {ours['seconds'] / theirs['seconds']:.2f}"
+        ours, theirs, (low, high) = point["litebert"], point["transformers"], point["ratio_interval"]
+        ratio = f"{point['ratio']:.2f} ({low:.2f} to {high:.2f})"
+        seconds = f"{ours['seconds']:.1f} | {theirs['seconds']:.1f} | {ratio}"
         lines.append(f"| {point['step']} | {ours['loss']:.4f} | {theirs['loss']:.4f} | {seconds} |")
     return "\n".join(lines)
 

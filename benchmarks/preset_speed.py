@@ -15,13 +15,13 @@ import argparse
 import json
 import platform
 import statistics
-import time
-from collections.abc import Callable
 from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
+from measurement.step_times import seconds_on
 from torch.nn.functional import cross_entropy
 
 from litebert.commands.recipes import load_recipe, resolved_model
@@ -55,16 +55,7 @@ def forward_and_backward(model: torch.nn.Module, batch: tuple[torch.Tensor, ...]
     loss.backward()
 
 
-def seconds_of(action: Callable[[], object], device: str) -> float:
-    """Elapsed time of one call."""
-    start = time.perf_counter()
-    action()
-    if device == "cuda":
-        torch.cuda.synchronize()
-    return time.perf_counter() - start
-
-
-def random_batch(vocab_size: int, examples: int, length: int, device: str) -> tuple[torch.Tensor, ...]:
+def random_batch(vocab_size: int, *, examples: int, length: int, device: torch.device) -> tuple[torch.Tensor, ...]:
     """Full rows of random tokens, of which a share is predicted."""
     generator = torch.Generator().manual_seed(0)
     input_ids = torch.randint(5, vocab_size, (examples, length), generator=generator)
@@ -82,15 +73,15 @@ def model_of_scale(name: str, scale_name: str, vocab_size: int) -> ModelConfig:
     return ModelConfig.parse(resolved_model(values["model"], vocab_size=vocab_size), where=name)
 
 
-def measure(config: ModelConfig, *, examples: int, length: int, rounds: int, device: str) -> dict[str, float]:
+def measure(config: ModelConfig, *, examples: int, length: int, rounds: int, device: torch.device) -> dict[str, float]:
     """Seconds and speed of one model."""
     model = ForPretraining(config, seed=0).to(device).train()
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
-    batch = random_batch(config.vocab_size, examples, length, device)
+    batch = random_batch(config.vocab_size, examples=examples, length=length, device=device)
     rounds_seconds = []
     for _ in range(rounds + 1):
-        inside = seconds_of(lambda: forward_and_backward(model, batch), device)
-        update = seconds_of(optimizer.step, device)
+        inside = seconds_on(device, partial(forward_and_backward, model, batch))
+        update = seconds_on(device, optimizer.step)
         optimizer.zero_grad(set_to_none=True)
         rounds_seconds.append((inside, update))
     inside, update = (statistics.median(part) for part in zip(*rounds_seconds[1:], strict=True))  # the first warms up
@@ -116,11 +107,11 @@ def main() -> None:
     parser.add_argument("--scale", help="take the models of this scale instead of presets")
     parser.add_argument("--vocab-size", type=int, default=30_000, help="of the models of a scale")
     arguments = parser.parse_args()
-    device = "cuda" if torch.cuda.is_available() else "cpu"
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     sizes = {"examples": arguments.examples, "length": arguments.length}
     about = {
         "processor": processor_name(),
-        "device": device,
+        "device": device.type,
         "threads": torch.get_num_threads(),
         "python": platform.python_version(),
         **sizes,

@@ -16,17 +16,17 @@ import asyncio
 import itertools
 import json
 import os
-import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
+from subprocess import Popen
 from typing import Any
 
-import httpx
 import numpy as np
-from serving_client import Answer, closed_loop, open_loop
+from measurement.server_load import Answer, closed_loop, open_loop
+from measurement.server_process import running_server
 
 HERE = Path(__file__).parent
 TOLERANCE = 1e-4
@@ -37,6 +37,7 @@ SERVERS = ["litebert", "onnxruntime", "transformers", "litebert-onnx", "litebert
 
 
 def build(arguments: argparse.Namespace) -> None:
+    """Write the model and its export."""
     import torch
 
     from litebert.commands.export import ExportRun, export
@@ -58,46 +59,30 @@ def build(arguments: argparse.Namespace) -> None:
     export(ExportRun(model=str(arguments.model), out=str(arguments.model) + "-onnx"))
 
 
-@contextmanager
-def server(name: str, arguments: argparse.Namespace) -> Iterator[int]:
-    """The process id of a running server: litebert with torch or onnxruntime, or one of the contestants."""
+def server(name: str, arguments: argparse.Namespace) -> AbstractContextManager[Popen[bytes]]:
+    """The process of a running server: litebert with torch or onnxruntime, or one of the contestants."""
     model = f"{arguments.model}-onnx" if "onnx" in name else str(arguments.model)
-    command, environment = [], {**os.environ, "OMP_NUM_THREADS": str(arguments.threads), "HF_HUB_OFFLINE": "1"}
+    environment = {"OMP_NUM_THREADS": str(arguments.threads)}
     if name.startswith("litebert"):
-        command = ["-m", "litebert", "serve", model, "--port", str(arguments.port), "--threads", str(arguments.threads)]
-        command += ["--timeout-seconds", "600", "--receive-timeout-seconds", "600"]
-        command += ["--runtime", "onnx"] if "onnx" in name else ["--device", "cpu"]
+        words = ["-m", "litebert", "serve", model, "--port", str(arguments.port), "--threads", str(arguments.threads)]
+        words += ["--timeout-seconds", "600", "--receive-timeout-seconds", "600"]
+        words += ["--runtime", "onnx"] if "onnx" in name else ["--device", "cpu"]
     else:
-        command = ["-m", "uvicorn", "--factory", "libraries.serving_contestants:create", "--port", str(arguments.port)]
-        command += ["--app-dir", str(HERE), "--log-level", "error"]
+        words = ["-m", "uvicorn", "--factory", "libraries.serving_contestants:create", "--port", str(arguments.port)]
+        words += ["--app-dir", str(HERE), "--log-level", "error"]
         environment |= {"CONTESTANT": name, "MODEL": model, "THREADS": str(arguments.threads)}
-    process = subprocess.Popen([sys.executable, *command], env=environment)
-    try:
-        wait_for_answer(process, arguments.port)
-        yield process.pid
-    finally:
-        process.terminate()
-        process.wait()
-
-
-def wait_for_answer(process: subprocess.Popen[bytes], port: int) -> None:
-    while process.poll() is None:
-        try:
-            if httpx.post(f"http://127.0.0.1:{port}/predict", json={"inputs": "a"}, timeout=60).status_code == 200:
-                return
-        except httpx.TransportError:
-            time.sleep(0.2)
-    raise SystemExit("the server ended before it answered")
+    return running_server(words, port=arguments.port, environment=environment)
 
 
 def percentiles(values: Sequence[float]) -> dict[str, float]:
-    """Empty without values."""
+    """Median and 99th percentile in milliseconds; empty without values."""
     if not values:
         return {}
     return {f"p{q}_ms": round(float(np.percentile(values, q)) * 1000, 1) for q in (50, 99)}
 
 
 def throughput(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Requests a second and latencies of each server, in the order of `--servers`; ValueError for other scores."""
     texts = lines(arguments)[: arguments.requests]
     result: dict[str, list[dict[str, Any]]] = {}
     reference: list[dict[str, float]] = []
@@ -184,17 +169,20 @@ def half_load(arguments: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def measured_peak(texts: Sequence[str], process: int, arguments: argparse.Namespace) -> dict[str, float]:
+def measured_peak(texts: Sequence[str], process: Popen[bytes], arguments: argparse.Namespace) -> dict[str, float]:
+    """The `speed` while every client waits for an answer."""
     before = processor_seconds(process)
     answers = load(texts, arguments)
     return speed(rate(answers), len(answers), processor_seconds(process) - before)
 
 
 def speed(per_second: float, answers: int, processor: float) -> dict[str, float]:
+    """Answers a second, and a second of the server's processor time."""
     return {"per_second": round(per_second, 2), "per_processor_second": round(answers / processor, 2)}
 
 
 def memory(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Memory of the first of `--servers` after each load of `--requests` random texts, for `--seconds`."""
     texts, generator = lines(arguments), np.random.default_rng(0)
     with server(arguments.servers[0], arguments) as process:
         begin, requests = time.monotonic(), 0
@@ -226,12 +214,14 @@ def rate(answers: Sequence[Answer]) -> float:
     return len(after) / float(times[-1] - times[0])
 
 
-def resident_mib(process: int) -> int:
-    return int(Path(f"/proc/{process}/status").read_text().split("VmRSS:")[1].split()[0]) // 1024
+def resident_mib(process: Popen[bytes]) -> int:
+    """Memory that the process holds now."""
+    return int(Path(f"/proc/{process.pid}/status").read_text().split("VmRSS:")[1].split()[0]) // 1024
 
 
-def processor_seconds(process: int) -> float:
-    user, system = Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[11:13]
+def processor_seconds(process: Popen[bytes]) -> float:
+    """Processor time of the process so far, in its own code and in the system."""
+    user, system = Path(f"/proc/{process.pid}/stat").read_text().rsplit(")", 1)[1].split()[11:13]
     return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
 
@@ -239,9 +229,13 @@ def lines(arguments: argparse.Namespace) -> list[str]:
     return arguments.texts.read_text(encoding="utf-8").splitlines()
 
 
+COMMANDS = {"throughput": throughput, "overload": overload, "half-load": half_load, "memory": memory}
+
+
 def main() -> None:
+    """Build the model, or print what one command measures as JSON."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("command", choices=["model", "throughput", "overload", "half-load", "memory"])
+    parser.add_argument("command", choices=("model", *COMMANDS))
     parser.add_argument("model", type=Path)
     parser.add_argument("tokenizer", type=Path, nargs="?")
     parser.add_argument("--texts", type=Path)
@@ -258,9 +252,8 @@ def main() -> None:
         return
     if arguments.seconds is None:
         arguments.seconds = 600.0 if arguments.command == "memory" else 30.0
-    commands = {"throughput": throughput, "overload": overload, "half-load": half_load, "memory": memory}
     result = {"command": arguments.command, "threads": arguments.threads, "clients": arguments.clients}
-    print(json.dumps(result | commands[arguments.command](arguments), indent=2))
+    print(json.dumps(result | COMMANDS[arguments.command](arguments), indent=2))
 
 
 if __name__ == "__main__":

@@ -9,21 +9,19 @@ without an answer, and one with a slow body, has its status; and how long the se
 import argparse
 import asyncio
 import json
-import os
 import signal
 import socket
 import subprocess
-import sys
 import threading
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import Any
 
 import httpx
-from serving_client import closed_loop
+from measurement.server_load import closed_loop
+from measurement.server_process import running_server
 
 MANY = 100_000
 TIMEOUT_SECONDS = 0.5
@@ -38,34 +36,23 @@ BODIES: dict[str, list[dict[str, Any]]] = {
 }
 
 
-@contextmanager
-def server(model: str, port: int, *options: str) -> Iterator[subprocess.Popen[bytes]]:
-    """A server that answers."""
-    command = [sys.executable, "-m", "litebert", "serve", f"m={model}", "--port", str(port), *options]
-    process = subprocess.Popen(command, env={**os.environ, "HF_HUB_OFFLINE": "1"}, stderr=subprocess.DEVNULL)
-    try:
-        while process.poll() is None:
-            try:
-                if httpx.get(f"http://127.0.0.1:{port}/ready").status_code == 200:
-                    break
-            except httpx.TransportError:
-                time.sleep(0.1)
-        yield process
-    finally:
-        process.kill()
-        process.wait()
+def server(model: Path, port: int, *options: str) -> AbstractContextManager[subprocess.Popen[bytes]]:
+    """A server of the model `m` that answers."""
+    words = ["-m", "litebert", "serve", f"m={model}", "--port", str(port), *options]
+    return running_server(words, port=port, environment={})
 
 
 def refusals(client: httpx.Client) -> dict[str, float]:
     """Seconds until the status 413 or 422 of 100,000 texts, the longest of each route."""
     found = {}
     for route, bodies in BODIES.items():
-        seconds = [timed_post(client, route, json.dumps(body).encode(), statuses=(413, 422)) for body in bodies]
+        seconds = [timed_post(client, route, content=json.dumps(each).encode(), statuses=(413, 422)) for each in bodies]
         found[route] = round(max(seconds), 3)
     return found
 
 
-def timed_post(client: httpx.Client, route: str, content: bytes, *, statuses: tuple[int, ...]) -> float:
+def timed_post(client: httpx.Client, route: str, *, content: bytes, statuses: tuple[int, ...]) -> float:
+    """Seconds of a request; AssertionError for another status than these."""
     begin = time.monotonic()
     response = client.post(route, content=content, headers={"content-type": "application/json"})
     assert response.status_code in statuses, response.status_code
@@ -78,7 +65,7 @@ def late_answers(client: httpx.Client) -> float:
     content = json.dumps({"inputs": [pair] * 64, "truncate": True}).encode()
 
     def seconds(_: int) -> float:
-        return timed_post(client, "/predict", content, statuses=(200, 504))
+        return timed_post(client, "/predict", content=content, statuses=(200, 504))
 
     with ThreadPoolExecutor(CLIENTS) as threads:
         longest = max(threads.map(seconds, range(CLIENTS)))
@@ -111,15 +98,16 @@ def ending(process: subprocess.Popen[bytes], port: int) -> float:
 
 
 def main() -> None:
+    """Measure with the limits of the defaults, then with short ones."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", type=Path)
     parser.add_argument("--port", type=int, default=8766)
     arguments = parser.parse_args()
     client = httpx.Client(base_url=f"http://127.0.0.1:{arguments.port}", timeout=60)
-    with server(str(arguments.model), arguments.port) as process:
+    with server(arguments.model, arguments.port) as process:
         result: dict[str, Any] = {"refusal_seconds": refusals(client), "end_seconds": ending(process, arguments.port)}
     limits = ("--timeout-seconds", str(TIMEOUT_SECONDS), "--receive-timeout-seconds", str(TIMEOUT_SECONDS))
-    with server(str(arguments.model), arguments.port, *limits, "--max-queue-tokens", "1000000"):
+    with server(arguments.model, arguments.port, *limits, "--max-queue-tokens", "1000000"):
         result["late_answers_seconds_after_limit"] = [round(late_answers(client), 3) for _ in range(3)]
         result["slow_body_seconds_after_limit"] = [round(slow_body(arguments.port), 3) for _ in range(3)]
     print(json.dumps(result, indent=2))

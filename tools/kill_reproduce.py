@@ -57,18 +57,19 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=5)
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
-    command = reproduce_command(arguments.corpus, arguments.data, arguments.out)
+    command = reproduce_command(arguments.corpus, arguments.data, out=arguments.out)
     undisturbed, killed = arguments.out / "undisturbed", arguments.out / "killed"
     subprocess.run([*command, str(undisturbed)], stdout=sys.stderr, check=True)
     records = [json.loads(file.read_bytes()) for file in (undisturbed / "cells").iterdir()]
     seconds = sum(record["seconds"] for record in records) / JOBS
-    kills = run_with_kills([*command, str(killed)], arguments.kills, Random(arguments.seed), seconds)
+    random = Random(arguments.seed)
+    kills = run_with_kills([*command, str(killed)], kills=arguments.kills, random=random, seconds=seconds)
     found = differences(undisturbed, killed)
     print(json.dumps({"cells": len(records), "seconds": round(seconds), "kills": kills, "different": found}))
     return int(bool(found))
 
 
-def reproduce_command(corpus: Path, data: Path, out: Path) -> list[str]:
+def reproduce_command(corpus: Path, data: Path, *, out: Path) -> list[str]:
     """The command without its output directory; writes the table and the scale."""
     out.mkdir(parents=True, exist_ok=True)
     for name, content in (("table", TABLE), ("scale", SCALE)):
@@ -77,7 +78,7 @@ def reproduce_command(corpus: Path, data: Path, out: Path) -> list[str]:
     return [sys.executable, "-m", "litebert", *words, "--data", str(data), "--jobs", str(JOBS), "--out"]
 
 
-def run_with_kills(command: list[str], kills: int, random: Random, seconds: float) -> list[list[float]]:
+def run_with_kills(command: list[str], *, kills: int, random: Random, seconds: float) -> list[list[float]]:
     """Run the command until it succeeds, and kill a worker and then the scheduler, `kills` times; returns the delays.
 
     The kills are drawn so that all of them come before the end of a run that takes `seconds` undisturbed.

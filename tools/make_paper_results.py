@@ -13,6 +13,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from generated_pages import write_or_check
+
 from litebert.commands.reproduce.reproduce import report_text
 from litebert.files import write_json
 
@@ -59,12 +61,7 @@ def update(root: Path, *, check: bool) -> int:
     content["notes"] = notes.read_text("utf-8") if notes.exists() else None
     readme = root / "README.md"
     pages = {root / PAGE: page_text(content), readme: with_claims(readme.read_text("utf-8"), content)}
-    stale = [path for path, text in pages.items() if not path.exists() or path.read_text("utf-8") != text]
-    for path in stale:
-        print(path.relative_to(root))
-        if not check:
-            path.write_text(pages[path], encoding="utf-8")
-    return int(check and bool(stale))
+    return write_or_check(pages, check=check, root=root, command="python tools/make_paper_results.py")
 
 
 def page_text(content: dict[str, Any]) -> str:

@@ -95,10 +95,13 @@ EQUIVALENT: dict[str, str] = {
     ),
 }
 """Key of a mutation → why no test can tell the mutation from the source."""
-COMPARISONS = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq}
-COMPARISONS |= {ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In}
-ARITHMETIC = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.FloorDiv: ast.Mult}
-ARITHMETIC |= {ast.Mod: ast.FloorDiv, ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd, ast.Pow: ast.Mult}
+COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE}
+COMPARISONS |= {ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.Is: ast.IsNot, ast.IsNot: ast.Is}
+COMPARISONS |= {ast.In: ast.NotIn, ast.NotIn: ast.In}
+ARITHMETIC: dict[type[ast.operator], type[ast.operator]] = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div}
+ARITHMETIC |= {ast.Div: ast.Mult, ast.FloorDiv: ast.Mult, ast.Mod: ast.FloorDiv, ast.Pow: ast.Mult}
+ARITHMETIC |= {ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd}
+BOOLEANS: dict[type[ast.boolop], type[ast.boolop]] = {ast.And: ast.Or, ast.Or: ast.And}
 LIMIT_SECONDS = 900
 TEST_LIMIT_SECONDS = 280
 
@@ -160,8 +163,8 @@ def mutations_of(file: str) -> Iterator[Mutation]:
     counts: Counter[str] = Counter()
     nodes = [(place, node) for place, node in enumerate(ast.walk(tree)) if isinstance(node, ast.expr | ast.stmt)]
     for place, node in sorted(nodes, key=lambda each: (each[1].lineno, each[1].col_offset)):
-        for description, _ in _changes(node) if node not in skipped else ():
-            name = f"{' '.join([file, *_function(node, parents)])} `{_text(node, parents)}`: {description}"
+        if node not in skipped and (change := _change(node)):
+            name = f"{' '.join([file, *_function(node, parents)])} `{_text(node, parents)}`: {change[0]}"
             counts[name] += 1
             key = name if counts[name] == 1 else f"{name} ({counts[name]})"
             yield Mutation(file=file, key=key, node=place)
@@ -171,8 +174,9 @@ def mutated(source: str, place: int) -> str:
     """The source with the mutation of the node at `place` in `ast.walk`."""
     tree = ast.parse(source)
     target = list(ast.walk(tree))[place]
-    [(_, replacement)] = _changes(target)
-    return ast.unparse(ast.fix_missing_locations(_Replace(target, replacement).visit(tree)))
+    change = _change(target)
+    assert change is not None, f"node {place} cannot be mutated"
+    return ast.unparse(ast.fix_missing_locations(_Replace(target, change[1]).visit(tree)))
 
 
 def _function(node: ast.AST, parents: Mapping[ast.AST, ast.AST]) -> list[str]:
@@ -192,33 +196,34 @@ def _text(node: ast.AST, parents: Mapping[ast.AST, ast.AST]) -> str:
     return ast.unparse(node).strip().splitlines()[0]
 
 
-def _changes(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
+def _change(node: ast.AST) -> tuple[str, ast.AST] | None:
     """Description and replacement of one node, if it can be mutated."""
-    if isinstance(node, ast.Compare) and type(node.ops[0]) in COMPARISONS:
-        other = COMPARISONS[type(node.ops[0])]
-        yield f"{_name(node.ops[0])} → {other.__name__}", _with(node, ops=[other(), *node.ops[1:]])
-    elif isinstance(node, ast.BinOp) and type(node.op) in ARITHMETIC:
-        other = ARITHMETIC[type(node.op)]
-        yield f"{_name(node.op)} → {other.__name__}", _with(node, op=other())
-    elif isinstance(node, ast.BoolOp):
-        other = ast.Or if isinstance(node.op, ast.And) else ast.And
-        yield f"{_name(node.op)} → {other.__name__}", _with(node, op=other())
-    elif isinstance(node, ast.Constant) and isinstance(node.value, bool):
-        yield f"{node.value} → {not node.value}", ast.Constant(not node.value)
-    elif isinstance(node, ast.Constant) and isinstance(node.value, int | float):
-        yield f"{node.value} → {node.value + 1}", ast.Constant(node.value + 1)
-    elif isinstance(node, ast.If | ast.IfExp):
-        yield "condition negated", _with(node, test=ast.UnaryOp(ast.Not(), node.test))
-    elif isinstance(node, ast.Expr | ast.AugAssign):
-        yield "statement deleted", ast.Pass()
+    match node:
+        case ast.Compare(ops=[first, *others]) if other := COMPARISONS.get(type(first)):
+            return _replaced(first, other), _with(node, ops=[other(), *others])
+        case ast.BinOp(op=operator) if other := ARITHMETIC.get(type(operator)):
+            return _replaced(operator, other), _with(node, op=other())
+        case ast.BoolOp(op=operator):
+            other = BOOLEANS[type(operator)]
+            return _replaced(operator, other), _with(node, op=other())
+        case ast.Constant(value=bool(value)):
+            return f"{value} → {not value}", ast.Constant(not value)
+        case ast.Constant(value=int(value) | float(value)):
+            return f"{value} → {value + 1}", ast.Constant(value + 1)
+        case ast.If(test=test) | ast.IfExp(test=test):
+            return "condition negated", _with(node, test=ast.UnaryOp(ast.Not(), test))
+        case ast.Expr() | ast.AugAssign():
+            return "statement deleted", ast.Pass()
+        case _:
+            return None
+
+
+def _replaced(operator: ast.AST, other: type[ast.AST]) -> str:
+    return f"{type(operator).__name__} → {other.__name__}"
 
 
 def _with(node: ast.AST, **fields: object) -> ast.AST:
     return type(node)(**{**dict(ast.iter_fields(node)), **fields})
-
-
-def _name(node: ast.AST) -> str:
-    return type(node).__name__
 
 
 def _untested_nodes(tree: ast.Module) -> set[ast.AST]:

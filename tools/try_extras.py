@@ -135,7 +135,7 @@ def main() -> int:
     for step in PREPARED:
         run(base, step, work).check_returncode()
     print("| extra | adds | seconds | what was run |\n| --- | --- | --- | --- |")
-    results = [works(extra, wheel, base, work) for extra in given.only]
+    results = [works(extra, wheel, base=base, work=work) for extra in given.only]
     return int(not all(results))
 
 
@@ -150,7 +150,7 @@ def core_environment(wheel: Path, path: Path) -> Path:
     return base
 
 
-def works(extra: str, wheel: Path, base: Path, work: Path) -> bool:
+def works(extra: str, wheel: Path, *, base: Path, work: Path) -> bool:
     """Whether the extra, installed alone, does what it is for; prints its row of the table."""
     start, own, use = time.monotonic(), environment(work.parent / extra, base), USES[extra]
     done = pip(own, f"{wheel}[{extra}]", "--no-compile", is_constrained=extra not in UNCONSTRAINED)

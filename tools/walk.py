@@ -79,7 +79,7 @@ def main(model: str, source: str) -> None:
             sys.setprofile(None)
     lines = [f"{number:2d}  {name}" for number, name in enumerate(walk.files, start=1)]
     climbs = [f"    {caller} → {name}" for caller, name in walk.climbs]
-    sys.stdout.write("\n".join([*lines, f"{len(walk.files)} files, {len(walk.climbs)} climbs", *climbs]) + "\n")
+    print("\n".join([*lines, f"{len(walk.files)} files, {len(walk.climbs)} climbs", *climbs]))
 
 
 if __name__ == "__main__":

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from arms.trials import FIRST_PHASES, TRIALS, StopAtHalf
+from arms.first_phases import FIRST_PHASES, StopAtHalf
+from arms.trials import TRIALS
 from litebert.analysis.curves import read_curves
 from litebert.commands.evaluate.minimal_pairs import evaluate_minimal_pairs
 from litebert.commands.pretrain.pretrain import pretrain
@@ -102,7 +103,7 @@ def run_job(job: Job, *, callbacks: Sequence[Callback] = ()) -> Run:
     settings, trial = job.settings()
     write_text(trial_file(job.out), json.dumps(trial))
     with TRIALS[trial]() if trial in TRIALS else nullcontext([]) as of_trial:
-        trained = train(settings, job.out, trial, [*callbacks, *of_trial])
+        trained = train(settings, job.out, trial=trial, callbacks=[*callbacks, *of_trial])
         pairs, scoring = score_pairs(trained.model, settings, job.suite)
     assert trained.end is not None
     result = Run(
@@ -195,7 +196,7 @@ def score_pairs(model: Path, settings: PretrainRun, suite: Path | None) -> tuple
     return evaluate_minimal_pairs(model, suite, scoring=scoring, fast=True, precision="bf16").mean.accuracy, scoring
 
 
-def train(settings: PretrainRun, out: Path, trial: str | None, callbacks: list[Callback]) -> PretrainResult:
+def train(settings: PretrainRun, out: Path, *, trial: str | None, callbacks: list[Callback]) -> PretrainResult:
     """Pretrain, with other settings for half of the tokens if the trial is one of these."""
     if trial not in FIRST_PHASES:
         return pretrain(settings, out, callbacks=callbacks)

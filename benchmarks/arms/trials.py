@@ -1,7 +1,7 @@
 """Ideas for pretraining that litebert does not have, as patches of a run; an arm of ladder.py names one, `trial=NAME`.
 
 Each was tried, and its figures are in log.md; what pays becomes a setting. A trial is a context manager around
-`pretrain`, which it gives callbacks; `FIRST_PHASES` are trials of another kind, other settings for half of the tokens.
+`pretrain`, which it gives callbacks; trials of another kind are in first_phases.py.
 """
 
 import threading
@@ -337,19 +337,3 @@ TRIALS: Final[dict[str, Callable[[], AbstractContextManager[list[Callback]]]]] =
     "falling_causal_share": falling_causal_share,
     **BLOCK_TRIALS,
 }
-FIRST_PHASES: Final = {
-    "short_sequences_first": ["sampling.max_length=48", "batch_size=43", "microbatch_size=43"],
-    "small_batches_first": ["batch_size=8", "microbatch_size=8"],
-}
-"""Settings for the first half of the tokens; the second half has those of the arm."""
-
-
-class StopAtHalf(Callback):
-    """Ends a run after half of it."""
-
-    every_rank = True
-
-    def on_step(self, run: RunState, record: StepRecord) -> None:
-        """Ask for the end."""
-        if record.metrics["progress"] >= 0.5:
-            run.request_stop()

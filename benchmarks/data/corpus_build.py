@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import sentencepiece
@@ -43,24 +44,26 @@ def speed(arguments: argparse.Namespace) -> None:
         print(f"  raw {megabytes / raws[-1]:5.1f} MB/s, build {megabytes / builds[-1]:5.1f} MB/s", flush=True)
     print(f"{megabytes:.1f} MB, {len(sentences):,} sentences; best of {ROUNDS} rounds, processor time of one thread")
     print(f"raw SentencePiece {megabytes / min(raws):.1f} MB/s, text to corpus {megabytes / min(builds):.1f} MB/s")
-    print(f"ratio {min(raws) / min(builds):.2f}")
+    of_rounds = [raw / build for raw, build in zip(raws, builds, strict=True)]
+    print(f"ratio {min(raws) / min(builds):.2f} (rounds {min(of_rounds):.2f} to {max(of_rounds):.2f})")
 
 
 def sentences_of(texts: list[str]) -> list[str]:
+    """All sentences of the files, as the build splits them."""
     documents = read_documents(find_files(texts), CorpusSettings(), Counter())
     return [sentence for document in documents for line in document.sentences for sentence in split_sentences(line)]
 
 
 def compare(tokenizer: Tokenizer, processor: sentencepiece.SentencePieceProcessor, sentences: list[str]) -> None:
-    """Both sides must give the same ids; only the digit-comma rule of google-research/albert may differ."""
+    """Raise ValueError if the ids differ for another reason than the digit-comma rule of google-research/albert."""
     settings = tokenizer.settings
     plain = [normalize(s, lowercase=settings.lowercase, keep_accents=settings.keep_accents) for s in sentences]
     pairs = zip(plain, tokenizer.encode_batch(sentences), processor.encode(plain, num_threads=1), strict=True)
     other = [text for text, ours, raw in pairs if ours != raw]
-    assert all(re.search(r"\d,", text) for text in other), "ids differ for another reason than the digit-comma rule"
-    print(
-        f"ids: {len(sentences) - len(other):,} of {len(sentences):,} sentences the same, the others by the comma rule"
-    )
+    if wrong := [text for text in other if not re.search(r"\d,", text)]:
+        raise ValueError(f"other ids, and no digit with a comma: {wrong[0]!r}")
+    same = len(sentences) - len(other)
+    print(f"ids: {same:,} of {len(sentences):,} sentences the same, the others by the comma rule")
 
 
 def batches(sentences: list[str]) -> list[list[str]]:
@@ -77,13 +80,15 @@ def batches(sentences: list[str]) -> list[list[str]]:
 
 
 def build(tokenizer: Tokenizer, texts: list[str]) -> None:
+    """From text to a corpus directory, which is removed."""
     with tempfile.TemporaryDirectory() as directory:
         build_corpus(texts, tokenizer, CorpusSettings(), Path(directory) / "corpus")
 
 
-def seconds(call) -> float:
+def seconds(action: Callable[[], object]) -> float:
+    """Processor time of one call."""
     started = time.process_time()
-    call()
+    action()
     return time.process_time() - started
 
 
@@ -118,16 +123,18 @@ import resource, sys
 from pathlib import Path
 from litebert.corpus.build.build_corpus import build_corpus
 from litebert.corpus.corpus_settings import CorpusSettings
-from litebert.files import sha256
+from litebert.machine import peak_process_memory
 from litebert.tokenization.tokenizer import Tokenizer
 if __name__ == "__main__":
     text, tokenizer, out, workers = sys.argv[1:]
     settings = CorpusSettings(dedup_exact=True)
     report = build_corpus(text, Tokenizer.load(tokenizer), settings, Path(out), workers=int(workers))
-    own, largest = (resource.getrusage(who).ru_maxrss / 1e6 for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    own, largest = peak_process_memory() / 1e9, 1024 * resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1e9
     print(f"{workers} workers: {own:.2f} GB in the first process, {largest:.2f} GB in the largest worker,",
           f"{report.text_bytes / 1e6 / report.seconds:.1f} MB/s; {report.counts}", flush=True)
 """
+"""A build in a new process. RUSAGE_SELF would begin at the memory of the process that started this one; RUSAGE_CHILDREN
+begins at that of this process, so the figure of the workers is an upper bound."""
 
 
 def main() -> None:

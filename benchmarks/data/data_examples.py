@@ -70,17 +70,20 @@ def digests(batches: Sequence[PretrainBatch]) -> Iterator[str]:
 
 
 def unmasked(batch: PretrainBatch) -> torch.Tensor:
+    """Int64 [B, S]: the tokens before masking."""
     ids = batch.input_ids.clone()
     ids.view(-1)[batch.masked_positions] = batch.labels
     return ids
 
 
 def occurrences(corpus: Corpus) -> torch.Tensor:
+    """Int64 [V]: how often the corpus has each token."""
     tokens = [torch.from_numpy(corpus.shard(number).tokens.astype("int64")) for number in range(len(corpus.entries))]
     return torch.bincount(torch.cat(tokens), minlength=corpus.vocabulary.size)
 
 
 def bytes_a_token(corpus: Corpus) -> float:
+    """Of text, by the first tokens of the corpus."""
     ids = corpus.shard(0).tokens[:SAMPLE].tolist()
     return len(Tokenizer.load(corpus.tokenizer_directory).decode(ids).encode()) / len(ids)
 
@@ -110,13 +113,14 @@ def measure(corpora: Sequence[Corpus], settings: SamplingSettings, *, token_byte
 
 
 def main(*directories: str) -> None:
+    """Check the examples of the first corpus, then print a row for each length and way."""
     corpora = [Corpus.open(directory) for directory in directories]
     torch.set_num_threads(1)
     token_bytes = bytes_a_token(corpora[0])
     for max_length in TARGETS:
         check(corpora[0], max_length)
     print(f"batches of {BATCH_SIZE}, microbatches of {MICROBATCH_SIZE}; processor time of one thread")
-    print("length  way                   examples/s  MB/s text  original  rows full  step 10^6 (s)")
+    print("length  way                   examples/s  MB/s text    google  rows full  step 10^6 (s)")
     for max_length, target in TARGETS.items():
         for name, values in WAYS.items():
             settings = SamplingSettings.parse({"max_length": max_length, **values}, where=name)

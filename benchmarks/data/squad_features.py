@@ -10,27 +10,38 @@ of 128 tokens between the starts of two windows. Windows are therefore compared 
 import os
 import sys
 import time
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
 os.environ.setdefault("RAYON_NUM_THREADS", "1")
 
+import numpy as np
 from transformers import AlbertTokenizerFast
 
+from litebert.tasks.encoded import Feature
+from litebert.tasks.questions import Question
 from litebert.tasks.types.extractive_qa.question_settings import QuestionSettings
 from litebert.tasks.types.extractive_qa.squad_json import read_squad
-from litebert.tasks.types.extractive_qa.windows import encode_questions, plan_windows
+from litebert.tasks.types.extractive_qa.windows import EncodedQuestions, Window, encode_questions, plan_windows
 from litebert.tokenization.tokenizer import Tokenizer
 
 LENGTH, STRIDE, ROUNDS = 384, 128, 3
+Ours = tuple[EncodedQuestions, Sequence[tuple[int, int, int]]]
+"""Encoded questions, and the targets of their windows."""
+Theirs = tuple[Any, list[tuple[int, int]]]
+"""The output of a tokenizer of transformers, and the first and last token of the answer in each window."""
 
 
-def litebert_features(questions, tokenizer):
+def litebert_features(questions: Sequence[Question], tokenizer: Tokenizer) -> Ours:
+    """The windows and their labels."""
     encoded = encode_questions(questions, tokenizer, QuestionSettings(max_length=LENGTH, doc_stride=STRIDE))
-    return encoded, encoded.labels
+    return encoded, encoded.targets
 
 
-def transformers_features(questions, tokenizer):
+def transformers_features(questions: Sequence[Question], tokenizer: Any) -> Theirs:
     """The windows and, for each, the tokens of the first answer."""
     tokenized = tokenizer(
         [question.text for question in questions],
@@ -48,7 +59,7 @@ def transformers_features(questions, tokenizer):
     return tokenized, labels
 
 
-def _label(question, offsets, sequences):
+def _label(question: Question, offsets: list[tuple[int, int]], sequences: list[int | None]) -> tuple[int, int]:
     """As the widely used example script finds it."""
     if not question.answers:
         return 0, 0
@@ -63,49 +74,60 @@ def _label(question, offsets, sequences):
     return first - 1, last + 1
 
 
-def compare(questions, ours, our_labels, theirs, their_labels):
+def compare(questions: Sequence[Question], ours: Ours, theirs: Theirs) -> None:
     """Count the questions whose windows and labels agree, and those that differ, by the reason."""
-    mine = {}
-    for window, label in zip(ours.windows, our_labels.tolist(), strict=True):
+    (encoded, our_labels), (tokenized, their_labels) = ours, theirs
+    mine: dict[int, list[tuple[Window, tuple[int, int, int]]]] = {}
+    for window, label in zip(encoded.windows, our_labels, strict=True):
         mine.setdefault(window.question, []).append((window, label))
-    other = {}
-    for index, question in enumerate(theirs["overflow_to_sample_mapping"]):
+    other: dict[int, list[int]] = {}
+    for index, question in enumerate(tokenized["overflow_to_sample_mapping"]):
         other.setdefault(question, []).append(index)
     counts = {"same ids and answer": 0, "same ids, other answer": 0, "several windows": 0, "other pieces": 0}
     for index in range(len(questions)):
-        document, query = ours.documents[index].ids, mine[index][0][0].feature.token_type_ids.tolist().count(0) - 2
-        ids = [theirs["input_ids"][window] for window in other[index]]
-        if ids == [mine[index][0][0].feature.input_ids.tolist()] and len(mine[index]) == 1:
-            same = tuple(mine[index][0][1][:2]) == tuple(their_labels[other[index][0]])
+        first = mine[index][0][0].feature
+        ids = [tokenized["input_ids"][window] for window in other[index]]
+        if ids == [first.input_ids.tolist()] and len(mine[index]) == 1:
+            same = mine[index][0][1][:2] == their_labels[other[index][0]]
             counts["same ids and answer" if same else "same ids, other answer"] += 1
-            continue
-        room = LENGTH - query - 3
-        planned = plan_windows(len(document), budget=room, stride=room - STRIDE)
-        head = mine[index][0][0].feature.input_ids[: query + 2].tolist()
-        by_rule = [[*head, *document[slice(*plan.pieces)].tolist(), head[-1]] for plan in planned]
-        counts["several windows" if by_rule == ids else "other pieces"] += 1
-    print(f"windows: litebert {len(ours)}, transformers {len(theirs['input_ids'])}")
+        else:
+            by_overlap = windows_by_overlap(encoded.documents[index].ids, first)
+            counts["several windows" if by_overlap == ids else "other pieces"] += 1
+    print(f"windows: litebert {len(encoded)}, transformers {len(tokenized['input_ids'])}")
     print(", ".join(f"{name} {count}" for name, count in counts.items()))
 
 
+def windows_by_overlap(document: np.ndarray, first: Feature) -> list[list[int]]:
+    """Ids of the windows of a document by the rule of transformers, with the question of litebert's first window."""
+    query = first.token_type_ids.tolist().count(0) - 2
+    room = LENGTH - query - 3
+    head = first.input_ids[: query + 2].tolist()
+    planned = plan_windows(len(document), budget=room, stride=room - STRIDE)
+    return [[*head, *document[slice(*plan.tokens)].tolist(), head[-1]] for plan in planned]
+
+
 def main(directory: str, file: str, most: str = "0") -> None:
+    """Compare the features, then time both in turn."""
     questions = read_squad(Path(file))[: int(most) or None]
     tokenizer, fast = Tokenizer.load(directory), AlbertTokenizerFast.from_pretrained(directory)
-    compare(questions, *litebert_features(questions, tokenizer), *transformers_features(questions, fast))
-    times = {"litebert": [], "transformers": []}
+    compare(questions, litebert_features(questions, tokenizer), transformers_features(questions, fast))
+    contestants = {
+        "litebert": partial(litebert_features, questions, tokenizer),
+        "transformers": partial(transformers_features, questions, fast),
+    }
+    times: dict[str, list[float]] = {name: [] for name in contestants}
     for _ in range(ROUNDS):
-        for name, features, own in (
-            ("litebert", litebert_features, tokenizer),
-            ("transformers", transformers_features, fast),
-        ):
+        for name, features in contestants.items():
             plan_windows.cache_clear()
             started = time.process_time()
-            features(questions, own)
+            features()
             times[name].append(time.process_time() - started)
     best = {name: min(values) for name, values in times.items()}
     for name, seconds in best.items():
         print(f"{name}: {seconds:.2f} s of processor time, {len(questions) / seconds:.0f} questions/s")
-    print(f"ratio {best['transformers'] / best['litebert']:.1f}")
+    of_rounds = [theirs / ours for ours, theirs in zip(times["litebert"], times["transformers"], strict=True)]
+    ratio = best["transformers"] / best["litebert"]
+    print(f"ratio {ratio:.1f} (rounds {min(of_rounds):.1f} to {max(of_rounds):.1f})")
 
 
 if __name__ == "__main__":

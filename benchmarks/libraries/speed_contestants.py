@@ -37,7 +37,7 @@ class Contestant:
     loss: Callable[[nn.Module, PretrainBatch], Tensor]
     """Mean MLM loss plus mean SOP loss."""
     bf16: bool = True
-    """Whether it trains in bf16, or in fp32, which is what transformers does unless told otherwise."""
+    """Whether it trains in bf16, or in fp32, which is the default of transformers."""
 
 
 def in_bf16(device: torch.device) -> bool:
@@ -107,7 +107,7 @@ def random_batch(config: ModelConfig, lengths: Sequence[int]) -> PretrainBatch:
 def output_difference(directory: Path, batch: PretrainBatch, device: torch.device) -> float:
     """Relative difference of litebert's and transformers' logits at the predicted positions, in fp32."""
     batch = batch.to(device)
-    ours = _load_ours(directory).eval().to(device)(*_inputs(batch), batch.masked_positions)
+    ours: Any = load_model(directory).eval().to(device)(*_inputs(batch), batch.masked_positions)
     theirs = load_theirs(directory, "sdpa").eval().to(device)(*_inputs(batch))
     logits = theirs.prediction_logits.flatten(0, 1)[batch.masked_positions]
     pairs = [(ours.mlm_logits, logits), (ours.sentence_pair_logits, theirs.sop_logits)]
@@ -116,7 +116,7 @@ def output_difference(directory: Path, batch: PretrainBatch, device: torch.devic
 
 def _ours(kernel: AttentionKernel, *, compiled: bool = False) -> Contestant:
     def load(directory: Path) -> nn.Module:
-        model: Any = _load_ours(directory)
+        model: Any = load_model(directory)
         model.encoder.attention_kernel = kernel
         if compiled:
             model.encoder.compile_blocks()
@@ -133,11 +133,8 @@ def _theirs(attention: str, *, compiled: bool = False) -> Contestant:
     return Contestant("transformers", f"{attention}, compiled" if compiled else attention, load, their_loss)
 
 
-def _load_ours(directory: Path) -> nn.Module:
-    return load_model(directory)
-
-
 def load_theirs(directory: Path, attention: str) -> nn.Module:
+    """`AlbertForPreTraining` with the weights of a model directory."""
     from transformers import AlbertForPreTraining
 
     return AlbertForPreTraining.from_pretrained(directory, attn_implementation=attention)
@@ -164,6 +161,7 @@ def their_arguments(batch: PretrainBatch) -> dict[str, Tensor]:
 
 
 def their_loss(model: nn.Module, batch: PretrainBatch) -> Tensor:
+    """Mean MLM loss plus mean SOP loss of transformers."""
     return model(**their_arguments(batch)).loss
 
 

@@ -4,11 +4,11 @@ Before: the weights and batches of `learning.py`. After: a trained model and the
 """
 
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
+from measurement.clocks import clock_for, seconds_of
 from torch import Tensor
 from torch.utils.data import IterableDataset
 
@@ -24,11 +24,6 @@ class Batches(IterableDataset[dict[str, Tensor]]):
 
     def __iter__(self) -> Iterator[dict[str, Tensor]]:
         yield from self._arguments
-
-
-def step_clock() -> Callable[[], float]:
-    """Processor time with one thread, which other processes do not lengthen much; with several the time that passes."""
-    return time.process_time if torch.get_num_threads() == 1 else time.perf_counter
 
 
 def trainer_seconds(
@@ -65,7 +60,4 @@ def trainer_seconds(
             data_collator=lambda items: items[0],
             optimizers=(optimizer, schedule),
         )
-        clock = step_clock()
-        start = clock()
-        trainer.train()
-        return clock() - start
+        return seconds_of(trainer.train, clock_for(torch.get_num_threads()))

@@ -1,1 +1,1 @@
-"""What step_profile.py measures: the parts of a step, the steps of a recipe, and those of the trainer."""
+"""What step_profile.py measures, the parts of a step and the trainer's own time; and recipe_profile.py, whole steps."""

@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 import torch
-from libraries import speed_timing as timing
+from measurement import step_times as timing
 
 from litebert.analysis.curves import read_curves
 from litebert.commands.pretrain.pretrain import pretrain
@@ -21,9 +21,9 @@ STEPS: Final = 60
 def recipe_share(
     recipe: str,
     overrides: Sequence[str],
+    *,
     corpus: Path,
     precision: Precision,
-    *,
     seconds: float,
     native: bool,
 ) -> str:

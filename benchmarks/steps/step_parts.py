@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 import torch
 from libraries import speed_contestants as who
-from libraries import speed_timing as timing
+from measurement import step_times as timing
 from torch import Tensor
 from torch.nn.utils import clip_grads_with_norm_, get_total_norm
 
@@ -52,7 +52,7 @@ def measured(precision: Precision, config: ModelConfig) -> MeasuredPrecision:
 
 
 def model_parts(
-    model: ForPretraining, batch: PretrainBatch, precision: MeasuredPrecision, *, seconds: float
+    model: ForPretraining, batch: PretrainBatch, *, precision: MeasuredPrecision, seconds: float
 ) -> list[Part]:
     """Every part that autograd runs through, forward and backward."""
     encoder, config = model.encoder, model.config
@@ -79,7 +79,7 @@ def model_parts(
         return classification_loss(model.sentence_pair(encoder.pool(states[0])), batch.sentence_pair_labels)
 
     predicted, rows = len(batch.masked_positions), len(batch.sentence_pair_labels)
-    measured = [
+    parts = [
         ("embeddings and projection", 1, embed, few),
         ("attention", blocks - 1, lambda x: attention(x, inputs), tokens),
         ("attention of the last block", 1, lambda x: attention(x, inputs._replace(positions=read)), tokens),
@@ -88,16 +88,19 @@ def model_parts(
         ("masked tokens: head and loss", 1, head, tokens[:, :predicted]),
         ("sentence order: pooler, head and loss", 1, order, tokens[:, :rows]),
     ]
-    return [measured_part(*part, precision, seconds=seconds) for part in measured]
+    return [
+        measured_part(function, leaf, name=name, times=times, precision=precision, seconds=seconds)
+        for name, times, function, leaf in parts
+    ]
 
 
 def measured_part(
-    name: str,
-    times: int,
     function: Callable[[Tensor], Tensor],
     inputs: Tensor,
-    precision: MeasuredPrecision,
     *,
+    name: str,
+    times: int,
+    precision: MeasuredPrecision,
     seconds: float,
 ) -> Part:
     """One part, `times` over."""
@@ -145,7 +148,7 @@ def forward_and_backward(model: ForPretraining, batch: PretrainBatch, precision:
 
 
 def rate_and_step(
-    model: ForPretraining, batch: PretrainBatch, precision: MeasuredPrecision, *, seconds: float
+    model: ForPretraining, batch: PretrainBatch, *, precision: MeasuredPrecision, seconds: float
 ) -> tuple[float, float]:
     """FLOP/s of a square product and seconds of a step, medians of turns: the speed of a machine varies with time."""
     rates, steps = [], []

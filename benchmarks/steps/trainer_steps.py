@@ -46,7 +46,14 @@ class TimedObjective:
         return self._ended - self._began
 
 
-def outside(directory: Path, config: ModelConfig, precision: TrainingPrecision, batch_size: int, length: int) -> str:
+def outside(
+    directory: Path,
+    config: ModelConfig,
+    *,
+    precision: TrainingPrecision,
+    batch_size: int,
+    length: int,
+) -> str:
     """Share of a trained step that is neither forward nor backward: data, optimizer, records."""
     corpus, spans = Corpus.open(directory, "train"), []
     model = ForPretraining(config.replace(vocab_size=corpus.vocabulary.size), seed=0)

@@ -43,9 +43,9 @@ def made(ladder, arm, loss, *, tokens=10, seed=0, clm_curve=()):
 def test_better_half_is_chosen_by_the_median_of_its_rung(ladder):
     arms = {name: [] for name in ("a", "b", "c")}
     runs = [made(ladder, "a", 3.0), made(ladder, "b", 2.0), made(ladder, "c", 9.0), made(ladder, "c", 1.0, tokens=5)]
-    assert ladder.better_half(arms, runs, 10, "mlm_loss", reference="a") == ["a", "b"]
-    assert ladder.better_half({"b": [], "c": []}, runs, 10, "mlm_loss", reference="a") == ["b"]
-    goes_on = ladder.better_half({"a": [], "b": []}, runs, 10, "mlm_loss", reference="a")
+    assert ladder.better_half(arms, runs, tokens=10, metric="mlm_loss", reference="a") == ["a", "b"]
+    assert ladder.better_half({"b": [], "c": []}, runs, tokens=10, metric="mlm_loss", reference="a") == ["b"]
+    goes_on = ladder.better_half({"a": [], "b": []}, runs, tokens=10, metric="mlm_loss", reference="a")
     assert goes_on == ["a", "b"], "the reference goes on"
 
 
@@ -190,8 +190,10 @@ def test_a_cost_that_is_no_positive_number_and_two_costs_are_errors(run_arm, wor
 
 
 def test_every_trial_is_tested(trials):
+    from arms.first_phases import FIRST_PHASES
+
     assert [*trials.TRIALS] == TRIALS
-    assert [*trials.FIRST_PHASES] == ["short_sequences_first", "small_batches_first"]
+    assert [*FIRST_PHASES] == ["short_sequences_first", "small_batches_first"]
 
 
 def test_quotations_are_words_of_a_sentence_of_the_second_segment(trials, corpus_directory):

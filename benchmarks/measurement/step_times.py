@@ -1,4 +1,4 @@
-"""Time, memory and throughput of training steps on one device, for `training_speed.py`."""
+"""Time, memory and throughput of training steps on one device, for `training_speed.py` and `step_profile.py`."""
 
 import ctypes
 import gc
@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from litebert.machine import peak_process_memory, process_memory, reset_peak_process_memory
+from measurement.clocks import clock_for
 
 WARMUP_STEPS = 3
 BLOCKS = 3
@@ -56,7 +57,7 @@ def train_steps(
     seconds: float,
     bf16: bool = True,
 ) -> Timing:
-    """Time whole steps: forward (in bf16 unless told otherwise), backward, clipping, a fused AdamW update."""
+    """Time whole steps: forward (in bf16 if `bf16`), backward, clipping, a fused AdamW update."""
     before = _forget_peak(device)
     model = load().to(device).train()
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-5, fused=True)
@@ -78,17 +79,28 @@ def train_steps(
 
 def median_seconds(action: Callable[[], object], device: torch.device, *, seconds: float) -> float:
     """Median over blocks of the mean time of `action`; about `seconds` in all, after a warm-up."""
-    once = min(_block(action, device, repeats=1) for _ in range(WARMUP_STEPS))
+    once = min(seconds_on(device, action) for _ in range(WARMUP_STEPS))
     repeats = max(1, round(seconds / BLOCKS / once))
-    return statistics.median(_block(action, device, repeats=repeats) for _ in range(BLOCKS))
+    return statistics.median(seconds_on(device, action, repeats=repeats) for _ in range(BLOCKS))
 
 
 def fastest_seconds(action: Callable[[], object], device: torch.device, *, seconds: float) -> float:
     """The least time of `action`, run again and again for `seconds`, twice at least."""
-    taken = [_block(action, device, repeats=1) for _ in range(2)]
+    taken = [seconds_on(device, action) for _ in range(2)]
     while sum(taken) < seconds:
-        taken.append(_block(action, device, repeats=1))
+        taken.append(seconds_on(device, action))
     return min(taken)
+
+
+def seconds_on(device: torch.device, action: Callable[[], object], *, repeats: int = 1) -> float:
+    """Mean seconds of some calls, until the device has computed them; on one thread of a CPU in processor time."""
+    clock = clock_for(torch.get_num_threads()) if device.type == "cpu" else time.perf_counter
+    _wait(device)
+    start = clock()
+    for _ in range(repeats):
+        action()
+    _wait(device)
+    return (clock() - start) / repeats
 
 
 def doubled_while_worth_it(seconds_of: Callable[[int], float], *, start: int, most: int) -> int:
@@ -106,17 +118,6 @@ def doubled_while_worth_it(seconds_of: Callable[[int], float], *, start: int, mo
             break
         best, best_rate = best * 2, rate
     return best
-
-
-def _block(action: Callable[[], object], device: torch.device, *, repeats: int) -> float:
-    # Alone on its thread, the work is timed by that thread's clock, which stands still while other processes run.
-    clock = time.thread_time if device.type == "cpu" and torch.get_num_threads() == 1 else time.perf_counter
-    _wait(device)
-    start = clock()
-    for _ in range(repeats):
-        action()
-    _wait(device)
-    return (clock() - start) / repeats
 
 
 def _forget_peak(device: torch.device) -> int:

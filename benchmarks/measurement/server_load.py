@@ -1,4 +1,4 @@
-"""Load for `benchmarks/serving.py`: requests as prepared bytes over raw connections.
+"""Load for `serving.py` and `serving_limits.py`: requests as prepared bytes over raw connections.
 
 The load shares the processor with the server, so it must cost little: a third of a millisecond for a request at most.
 """
