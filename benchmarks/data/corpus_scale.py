@@ -29,8 +29,8 @@ from litebert.corpus.format.shards import (
 from litebert.corpus.sampling.pretrain_batches import PretrainBatches
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.files import sha256, write_text
-from litebert.manifest import MANIFEST, update_manifest
 from litebert.machine import peak_process_memory, process_memory, reset_peak_process_memory
+from litebert.manifest import MANIFEST, update_manifest
 
 SENTENCE, DOCUMENT, SHARD = 20, 50, 7_000_000
 VOCAB_SIZE = 30_000

@@ -81,7 +81,7 @@ def test_run_without_out_is_trained_again_when_file_or_model_have_changed(pretra
     assert len({first, edited, tune()}) == 3
 
 
-def test_run_without_out_is_trained_again_when_the_corpus_has_changed(tmp_path, monkeypatch):
+def test_run_without_out_is_trained_again_when_corpus_or_initial_weights_have_changed(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(training_runs, "run_pretraining", lambda run, directory, callbacks: SimpleNamespace(end=None))
     litebert.train_tokenizer(write_documents(tmp_path / "text.txt", documents=40), "tokenizer", vocab_size=60)
@@ -93,6 +93,13 @@ def test_run_without_out_is_trained_again_when_the_corpus_has_changed(tmp_path, 
         return litebert.pretrain("quickstart", corpus="corpus").directory
 
     assert train(40) == train(40) != train(41)
+
+    def train_from(weights):
+        Path("model").mkdir(exist_ok=True)
+        Path("model/model.safetensors").write_text(weights)
+        return litebert.pretrain("quickstart", corpus="corpus", init_checkpoint="model").directory
+
+    assert train_from("one") == train_from("one") != train_from("other")
 
 
 def test_run_without_out_is_trained_again_when_a_metric_has_changed(

@@ -20,6 +20,7 @@ from litebert.commands.finetune.finetune_settings import (
     load_finetune_config,
     recipe_of_task,
 )
+from litebert.commands.fingerprint import weights_digests
 from litebert.commands.pretrain.pretrain import pretrain as run_pretraining
 from litebert.commands.pretrain.pretrain_settings import PretrainRun, pretrain_config, validate_one_initialization
 from litebert.commands.recipes import load_recipe
@@ -106,7 +107,7 @@ def pretrain(
     Args:
         recipe: name of a recipe, such as `tiny`, or the path of a .yaml file.
         corpus: a corpus directory.
-        out: the run directory; None: one in `runs/`, the same for the same arguments and documents.
+        out: the run directory; None: one in `runs/`, the same for the same arguments, documents and initial weights.
         callbacks: called during the run; None: `[litebert.progress_display()]`, empty: nothing is shown.
         settings: fields of `PretrainRun`, `TrainSettings` and `SamplingSettings`, such as `batch_size=64`,
             `duration="10 minutes"`, `mlm_probability=0.15` or `model={"num_hidden_layers": 6}`.
@@ -115,7 +116,7 @@ def pretrain(
     validate_one_initialization(given)
     values = merged(load_recipe(recipe, command="pretrain").settings, given)
     run = pretrain_config(values, corpus=path_of(corpus), where=recipe)
-    directory = path_of(out) if out else _run_directory("pretrain", [run.to_dict(), _content_of_corpora(run)])
+    directory = path_of(out) if out else _pretraining_directory(run)
     result = run_pretraining(run, directory, callbacks=_or_progress(callbacks))
     scores = asdict(result.end) if result.end else {}
     return TrainedModel(
@@ -181,6 +182,13 @@ def finetune(
 
 def _or_progress(callbacks: Sequence[Callback] | None) -> Sequence[Callback]:
     return [progress_display()] if callbacks is None else callbacks
+
+
+def _pretraining_directory(run: PretrainRun) -> Path:
+    identity: list[Any] = [run.to_dict(), _content_of_corpora(run)]
+    if run.init_checkpoint is not None:  # other runs keep the names that they had
+        identity.append(weights_digests(run.init_checkpoint))
+    return _run_directory("pretrain", identity)
 
 
 def _finetuning_directory(

@@ -90,6 +90,24 @@ def test_minimal_pairs_refuse_a_line_without_a_pair_with_its_place(line, tmp_pat
         read_minimal_pairs(tmp_path)
 
 
+def test_a_file_of_several_phenomena_is_refused_with_the_place_of_the_second(tmp_path):
+    lines = [{"sentence_good": "a", "sentence_bad": "b", "linguistics_term": term} for term in ("case", "case", "npi")]
+    (tmp_path / "all.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    with pytest.raises(DataError, match=r"all\.jsonl:3: linguistics_term 'npi', in the first line 'case'; a file is"):
+        read_minimal_pairs(tmp_path)
+
+
+def test_different_sentences_of_equal_tokens_are_a_warning(pairs, small_config, tiny_tokenizer, tmp_path, caplog):
+    model = save_model(ForPretraining(small_config, seed=1), tmp_path / "model", extra_files=tiny_tokenizer.files())
+    evaluate_minimal_pairs(model, pairs)
+    assert not caplog.records, "one pair has the same sentence twice, which is not the tokenizer's doing"
+    write_pairs(pairs, "characters", [("the 猫 was good", "the 犬 was good"), ("the film", "film")], "vocabulary")
+    scores = evaluate_minimal_pairs(model, pairs)
+    assert "characters: in 1 of 2 pairs different sentences have equal tokens" in caplog.text
+    assert len(caplog.records) == 1
+    assert scores.paradigms[1].accuracy in (0.25, 0.75)
+
+
 def test_directory_without_pairs_is_refused(tmp_path):
     with pytest.raises(DataError, match="nowhere: no such file or directory"):
         read_minimal_pairs(tmp_path / "nowhere")

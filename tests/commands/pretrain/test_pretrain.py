@@ -438,3 +438,18 @@ def test_metric_of_pairs_that_no_validation_example_has_is_refused(corpus_direct
     monkeypatch.setattr(ValidationSet, "evaluate", without_pairs)
     with pytest.raises(ConfigError, match=r"none of the validation examples of .* is a pair for SOP"):
         pretrain(plan(corpus_directory, *given), tmp_path / "run")
+
+
+def test_run_that_begins_anew_has_the_initial_scores_of_its_own_weights(corpus_directory, tmp_path):
+    """A run that was killed before its first checkpoint, and continues with other settings."""
+    first = ["train.duration=3 steps", "metric_for_best_model=mlm_loss", "train.evaluate_every=1 steps"]
+    kill = At("step", 2, lambda: sys.exit("killed"))
+    with pytest.raises(SystemExit):
+        pretrain(plan(corpus_directory, *first), tmp_path / "run", callbacks=[kill])
+    assert (tmp_path / "run" / "best").is_dir()
+    assert not list((tmp_path / "run" / "checkpoints").glob("step-*"))
+    other = [*first, "seed=5", "train.learning_rate=1e-9"]
+    allowed = "train.allow_config_changes=[seed,train.learning_rate]"
+    again = pretrain(plan(corpus_directory, *other, allowed), tmp_path / "run")
+    fresh = pretrain(plan(corpus_directory, *other), tmp_path / "fresh")
+    assert (again.start, again.end) == (fresh.start, fresh.end)

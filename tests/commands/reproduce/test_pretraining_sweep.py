@@ -54,6 +54,19 @@ def test_pretraining_sweep_writes_one_table_and_adds_rows(corpus_directory, tmp_
     assert "2 of 8 cells to run" in capsys.readouterr().err
 
 
+def test_runs_from_other_weights_at_the_same_path_are_other_runs(corpus_directory, tmp_path):
+    (tmp_path / "model").mkdir()
+    words = [*SMALL, SIZES, f"init_checkpoint={tmp_path / 'model'}"]
+
+    def names(weights):
+        (tmp_path / "model" / "model.safetensors").write_text(weights)
+        run = load_pretraining_sweep(words, finetune=[], given={"recipe": "tiny", "corpus": corpus_directory})
+        return [cells.model.key for cells in run.cells()]
+
+    assert names("one") == names("one")
+    assert set(names("one")).isdisjoint(names("other"))
+
+
 def test_a_task_without_baselines_has_none_in_the_table(corpus_directory, tmp_path):
     """Multiple choice: the rows are there, their cells are empty."""
     write_race(tmp_path / "race")

@@ -79,6 +79,17 @@ def test_best_model_of_a_resumed_run_continues_with_its_best(tmp_path):
     assert json.loads((tmp_path / "best" / EVALUATION).read_text())["step"] == 1
 
 
+@pytest.mark.parametrize("hook", ["on_train_begin", "on_rollback"])
+def test_best_model_of_a_step_that_the_run_has_no_more_is_forgotten(tmp_path, hook):
+    """A run that was killed after the evaluation of step 6, or that was rolled back, has its checkpoint at step 4."""
+    evaluate(best_model(tmp_path / "best", [0.3]), ForPretraining(CONFIG), 6)
+    for step, expected in ((6, 6), (4, 5)):
+        resumed = best_model(tmp_path / "best", [0.2])
+        getattr(resumed, hook)(SimpleNamespace(progress=TrainingProgress(step=step)))
+        evaluate(resumed, ForPretraining(CONFIG), step + 1)
+        assert json.loads((tmp_path / "best" / EVALUATION).read_text())["step"] == expected
+
+
 def test_pretrain_exports_the_best_model_and_keeps_the_last(corpus_directory, tmp_path):
     """A rate that ruins what the first steps learned: the model of an early evaluation is the better one."""
     more = [

@@ -1,6 +1,8 @@
 """Minimal pairs such as BLiMP's: does a masked language model prefer the acceptable sentence of each pair?"""
 
 import json
+import logging
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -24,6 +26,10 @@ from litebert.training.distributed.context import DistributedContext
 
 FAST_PAIRS = 100
 """Pairs of each paradigm that `fast` scores: the first ones of its file."""
+MAX_INDISTINCT = 0.01
+"""Share of the pairs of a paradigm whose sentences may have equal tokens without a warning."""
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +91,7 @@ def read_minimal_pairs(directory: Path, *, most: int | None = None) -> tuple[Min
 
     Files in its folders are not read, because the name of a file is that of its paradigm. A line is an object with
     `sentence_good` and `sentence_bad`, and perhaps `linguistics_term`; empty lines are left out. Raises DataError for a
-    directory without such files, for a file without pairs and for a line that is none.
+    directory without such files, for a file without pairs or with several phenomena, and for a line that is no pair.
     """
     if not directory.exists():
         raise DataError(f"{directory}: no such file or directory; check the path")
@@ -110,6 +116,12 @@ def _read_file(file: Path, most: int | None) -> list[MinimalPair]:
     pairs = [_pair(file, *line) for line in islice((line for line in lines if line[1].strip()), most)]
     if not pairs:
         raise DataError(f"{file}: no pairs; remove the file, or write one object a line")
+    first = pairs[0]
+    if other := next((pair for pair in pairs if pair.phenomenon != first.phenomenon), None):
+        raise DataError(
+            f"{other.place}: linguistics_term {other.phenomenon!r}, in the first line {first.phenomenon!r}; a file is "
+            "one paradigm of one phenomenon, so put the pairs of each in a file of their own"
+        )
     return pairs
 
 
@@ -142,6 +154,7 @@ def evaluate_minimal_pairs(
         raise DataError(f"{pairs[error.index // 2].place}: {side}: {error.problem}") from None
     if not np.isfinite(scores).all():
         raise DataError(f"{model}: scores that are not finite; its weights have diverged, or need another --precision")
+    _warn_indistinct(tokenizer, pairs)
     correct = _preferences(scores)
     unigram = None if counts is None else _preferences(_unigram_scores(tokenizer, sentences, counts))
     return summarize(
@@ -193,6 +206,24 @@ def _pair(file: Path, line: int, content: str) -> MinimalPair:
     if not all(isinstance(text, str) and text.strip() for text in (good, bad, term)):
         raise DataError(f"{file}:{line}: an empty sentence; fill it in or remove the line")
     return MinimalPair(good, bad, file.stem, term, f"{file}:{line}")
+
+
+def _warn_indistinct(tokenizer: Tokenizer, pairs: Sequence[MinimalPair]) -> None:
+    """Warn of paradigms that the tokenizer hides from the model: their ties say nothing of it."""
+    good, bad = (tokenizer.encode_batch([getattr(pair, side) for pair in pairs]) for side in ("good", "bad"))
+    number = Counter(pair.paradigm for pair in pairs)
+    equal = Counter(
+        pair.paradigm
+        for pair, *tokens in zip(pairs, good, bad, strict=True)
+        if tokens[0] == tokens[1] and pair.good != pair.bad
+    )
+    for name, count in equal.items():
+        if count > MAX_INDISTINCT * number[name]:
+            logger.warning(
+                "%s: in %d of %d pairs different sentences have equal tokens, because the tokenizer drops case or "
+                "accents, or does not know their characters; each is a tie and counts half",
+                *(name, count, number[name]),
+            )
 
 
 def _preferences(scores: np.ndarray) -> np.ndarray:

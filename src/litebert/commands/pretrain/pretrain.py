@@ -207,15 +207,19 @@ def _milestones(run: PretrainRun, directory: RunDirectory, tokenizer: Tokenizer)
 def _initial_scores(
     run: PretrainRun, directory: RunDirectory, model: nn.Module, validation: ValidationSet
 ) -> ValidationScores | None:
-    """Scores before the first step; a resumed run reads them from its directory, unless they are of other examples."""
+    """Scores before the first step; a resumed run reads them from its directory, unless they are of other examples.
+
+    Without a checkpoint a run begins anew, perhaps from other weights or on a corpus that was built again.
+    """
     file = directory.initial_scores
 
     def saved() -> tuple[bool, ValidationScores | None]:
-        same = _same_examples(directory, run) and file.exists()
-        return directory.has_checkpoint, ValidationScores.read(file) if same else None
+        is_resumed = directory.has_checkpoint
+        known = is_resumed and _same_examples(directory, run) and file.exists()
+        return is_resumed, ValidationScores.read(file) if known else None
 
     is_resumed, scores = validation.world.on_rank_zero(saved)
-    if is_resumed or scores:
+    if is_resumed:
         return scores
     logger.info("validation before the first step, on at most %s examples", f"{validation.max_eval_examples:,}")
     return validation.score(model)
@@ -230,7 +234,7 @@ def _same_examples(directory: RunDirectory, run: PretrainRun) -> bool:
 
 
 def _continue(directory: RunDirectory, run: PretrainRun, initial_scores: ValidationScores | None) -> None:
-    if not _same_examples(directory, run):
+    if not (directory.has_checkpoint and _same_examples(directory, run)):
         directory.initial_scores.unlink(missing_ok=True)
         if initial_scores:
             initial_scores.write(directory.initial_scores)

@@ -24,8 +24,11 @@ class BestModel(Callback):
     """Evaluates a model in training and saves it whenever it is better than before.
 
     Call `evaluate` on every process and pass the object as a callback. The evaluation is saved beside the model, so a
-    resumed run knows its best.
+    resumed run knows its best. One of a later step than that of the checkpoint is forgotten: the run does not have that
+    step any more, and with other settings it does not come to that model again.
     """
+
+    every_rank = True
 
     def __init__(
         self,
@@ -48,21 +51,26 @@ class BestModel(Callback):
         self._greater_is_better = greater_is_better
         self._files = [place / EVALUATION for place in (directory, earlier) if place is not None]
         self._saves, self._measured_on = world.rank == 0, measured_on
-        self._best: float | None = world.on_rank_zero(self._saved_score)
+        self._best: tuple[float, int] | None = world.on_rank_zero(self._saved_score)
+        """Score and step."""
+        self._new_best: float | None = None
+        """Of the evaluation that `on_evaluate` is to follow."""
         self._pending: tuple[nn.Module, Record] | None = None
 
     def evaluate(self, model: nn.Module) -> Mapping[str, Number]:
         """The metrics of `model`."""
         record = self._evaluate(model)
         value = self._score(record["metrics"])
-        if self._best is None or value > self._best:
-            self._best = value
+        if self._best is None or value > self._best[0]:
+            self._new_best = value
             best = self._gather(model)  # on every process, and kept where it is saved
             self._pending = (best, record) if self._saves else None
         return record["metrics"]
 
     def on_evaluate(self, run: RunState, metrics: Mapping[str, Number]) -> None:
         """Save the model after an evaluation that was the best."""
+        if self._new_best is not None:
+            self._best, self._new_best = (self._new_best, run.progress.step), None
         if self._pending is None:
             return
         model, record = self._pending
@@ -75,12 +83,21 @@ class BestModel(Callback):
             "step %d: %s %.4f, the best so far", run.progress.step, self._metric, record["metrics"][self._metric]
         )
 
+    def on_train_begin(self, run: RunState) -> None:
+        """Forget a best model that the run does not have any more; the next one replaces it."""
+        if self._best and self._best[1] > run.progress.step:
+            self._best = None
+
+    def on_rollback(self, run: RunState) -> None:
+        """As `on_train_begin`."""
+        self.on_train_begin(run)
+
     def _score(self, metrics: Mapping[str, Number]) -> float:
         """Greater is better; NaN is worse than any number."""
         value = metric_of(metrics, self._metric)
         return -math.inf if math.isnan(value) else value if self._greater_is_better else -value
 
-    def _saved_score(self) -> float | None:
+    def _saved_score(self) -> tuple[float, int] | None:
         file = next((file for file in self._files if file.exists()), None)
         if file is None:
             return None
@@ -88,7 +105,7 @@ class BestModel(Callback):
         if saved.get("measured_on", self._measured_on) != self._measured_on:
             logger.warning("%s: the validation examples are others now; the next evaluation replaces it", file)
             return None
-        return self._score(saved["metrics"])
+        return self._score(saved["metrics"]), saved.get("step", 0)
 
 
 def evaluation_file(record: Record) -> dict[str, bytes]:
