@@ -126,6 +126,19 @@ def test_data_source_takes_an_array_or_a_series_as_texts(make):
     assert DataSource.of(make(TEXTS), "data").rows == [{"text": text} for text in TEXTS]
 
 
+@pytest.mark.parametrize("missing", [None, float("nan")])
+def test_missing_texts_of_a_series_are_null_as_those_of_its_data_frame(missing):
+    frame = pytest.importorskip("pandas").DataFrame({"text": ["good", missing]})
+    assert DataSource.of(frame["text"], "train").rows == DataSource.of(frame, "train").rows
+    assert DataSource.of((frame["text"], [1, 0]), "train").rows[1] == {"text": None, "label": 0}
+
+
+@pytest.mark.parametrize("kind", [set, frozenset])
+def test_sets_of_labels_become_lists_in_alphabetical_order(kind):
+    names = [f"label {letter}" for letter in "abcdefgh"]
+    assert DataSource.of((["good"], [kind(names[::-1])]), "train").rows == [{"text": "good", "label": names}]
+
+
 def test_two_rows_in_a_tuple_are_rows():
     rows = ({"text": "good", "label": 1}, {"text": "bad", "label": 0})
     assert DataSource.of(rows, "train").rows == DataSource.of(list(rows), "train").rows

@@ -182,8 +182,8 @@ class PairRow(dict[str, Any]):
 
 
 def text_row(text: Any, name: str) -> dict[str, Any]:
-    """The row of a text or of a pair of texts."""
-    if isinstance(text, str):
+    """The row of a text, which may be missing as in a data frame, or of a pair of texts."""
+    if isinstance(text, str) or plain(text) is None:
         return {TEXT: text}
     if isinstance(text, Sequence) and len(text) == 2 and all(isinstance(part, str) for part in text):
         return PairRow({TEXT: text[0], TEXT_PAIR: text[1]})
@@ -191,9 +191,14 @@ def text_row(text: Any, name: str) -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
-    """A value that JSON can hold: numbers and arrays of numpy as Python's; None for a missing value of pandas."""
+    """A value that JSON can hold: numbers and arrays of numpy as Python's; None for a missing value of pandas.
+
+    A set becomes a list in alphabetical order, so that the same rows have the same file.
+    """
     if hasattr(value, "tolist"):
         value = value.tolist()
+    if isinstance(value, set | frozenset):
+        value = sorted(value, key=str)
     if (isinstance(value, float) and math.isnan(value)) or type(value).__name__ in ("NAType", "NaTType"):
         return None
     return [plain(each) for each in value] if isinstance(value, list | tuple) else value
