@@ -274,7 +274,7 @@ def _path(cls: type[BaseModel], loc: tuple[Any, ...]) -> str:
         fields = {name: field for model in models for name, field in model.model_fields.items()}
         is_member = part.startswith("(") or "[" in part or part in {model.__name__ for model in models}
         if part not in fields and (in_union or is_member):
-            in_union = False
+            models, in_union = [model for model in models if model.__name__ == part] or models, False
             continue
         path.append(part)
         models = _models_in(fields[part].annotation) if part in fields else []

@@ -137,6 +137,12 @@ def test_missing_texts_of_a_series_or_list_are_null_as_those_of_a_data_frame(mis
     assert DataSource.of([("good", missing)], "data").rows == [{"text": "good", "text_pair": None}]
 
 
+@pytest.mark.parametrize("kind", [set, frozenset])
+def test_sets_of_labels_become_lists_in_alphabetical_order(kind):
+    names = [f"label {letter}" for letter in "abcdefgh"]
+    assert DataSource.of((["good"], [kind(names[::-1])]), "train").rows == [{"text": "good", "label": names}]
+
+
 def test_two_rows_in_a_tuple_are_rows():
     rows = ({"text": "good", "label": 1}, {"text": "bad", "label": 0})
     assert DataSource.of(rows, "train").rows == DataSource.of(list(rows), "train").rows

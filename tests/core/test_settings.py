@@ -126,6 +126,25 @@ def test_settings_beside_a_path_are_explained_without_the_path():
         Split.parse({"dev": {"learning_rate": -1}}, where="test")
 
 
+class OtherSplit(Settings):
+    dev: str
+    """A name."""
+
+
+class TwoKinds(Settings):
+    kind: Split | OtherSplit
+    """Two groups of settings that share the name of a setting."""
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"), [("learning_rate", "must be greater than 0"), ("lerning_rate", "unknown")]
+)
+def test_settings_of_one_of_two_groups_are_explained_by_their_own_path(name, problem):
+    with pytest.raises(ConfigError, match=problem) as caught:
+        TwoKinds.parse({"kind": {"dev": {name: -1}}}, where="test")
+    assert f"kind.dev.{name}" in str(caught.value)
+
+
 @pytest.mark.parametrize(
     ("name", "hint"),
     [

@@ -54,6 +54,19 @@ def test_fingerprint_of_labelled_data_is_that_of_texts_and_labels_in_order(tmp_p
     assert (read_labelled(first).fingerprint == read_labelled(second).fingerprint) is is_same
 
 
+@pytest.mark.parametrize(
+    ("task_type", "content", "column"),
+    [
+        ("classification", '{"text": "a", "label": "x"}\n{"text": "b", "label": "y"}\n', {"options": ("text",)}),
+        ("token_classification", '{"text": ["a"], "label": ["x"], "other": "b"}\n', {"text_pair": "other"}),
+    ],
+)
+def test_read_labelled_refuses_a_column_that_the_task_type_does_not_read(tmp_path, task_type, content, column):
+    (tmp_path / "x.jsonl").write_text(content)
+    with pytest.raises(ConfigError, match=rf"^{next(iter(column))}: not used for {task_type}; remove these options"):
+        read_labelled(tmp_path / "x.jsonl", Columns(**column), options=ReadOptions(task_type=task_type))
+
+
 def test_task_for_selects_by_the_first_metric():
     data = LabelledData(Path("x"), "classification", (), ("n", "p", "u"), "")
     task = task_for(data, Columns(text="a", text_pair="b", label="y"), ["macro_f1", "accuracy"])

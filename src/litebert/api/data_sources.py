@@ -195,9 +195,14 @@ def _is_text(value: Any) -> bool:
 
 
 def plain(value: Any) -> Any:
-    """A value that JSON can hold: numbers and arrays of numpy as Python's; None for a missing value of pandas."""
+    """A value that JSON can hold: numbers and arrays of numpy as Python's; None for a missing value of pandas.
+
+    A set becomes a list in alphabetical order, so that the same rows have the same file.
+    """
     if hasattr(value, "tolist"):
         value = value.tolist()
+    if isinstance(value, set | frozenset):
+        value = sorted(value, key=str)
     if (isinstance(value, float) and math.isnan(value)) or type(value).__name__ in ("NAType", "NaTType"):
         return None
     return [plain(each) for each in value] if isinstance(value, list | tuple) else value

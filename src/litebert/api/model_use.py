@@ -3,7 +3,6 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -56,9 +55,8 @@ def evaluate(
     pipeline = Pipeline.load(model_directory(model), device=usable_device(device, "fp32"))
     source = DataSource.of(data, "data")
     named = _columns(source, columns)
-    with TemporaryDirectory() as temporary:
-        file = source.to_file(Path(temporary))
-        labelled = labelled_data(pipeline, file, named)
+    table = None if source.path else source.to_table()
+    labelled = labelled_data(pipeline, source.path or Path(source.name), named, table=table)
     task = task_for(labelled, named, names)
     examples = EvaluationSet.prepare(labelled, task, pipeline)
     examples.warn_truncated(pipeline.settings)

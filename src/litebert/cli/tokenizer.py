@@ -24,8 +24,8 @@ def train(
     Prints a report on validation lines, which is also written to report.json in the tokenizer directory.
 
     Args:
-        files: text files, globs or directories (.txt, .jsonl, each also .gz or .zst; .parquet), or data sets of the
-            Hugging Face hub (hf:OWNER/NAME[/CONFIG][:SPLIT])
+        files: text files, globs or directories (.txt, .jsonl, each also .gz or .zst; .md, .parquet), or data sets of
+            the Hugging Face hub (hf:OWNER/NAME[/CONFIG][:SPLIT])
         out: the tokenizer directory to write
         validation_fraction: share of the lines that are not trained on; the report reads at most 10,000 of them
     """

@@ -36,8 +36,11 @@ def read_labelled(
     saved: SavedTask | None = None,
     options: ReadOptions | None = None,
     default_pair: bool = False,
+    table: Table | None = None,
 ) -> LabelledData:
     """The examples of a labelled file; DataError with file, line and field where it is invalid.
+
+    ConfigError for a named column that the task type does not read.
 
     Args:
         path: CSV, TSV, JSON lines or Parquet, a file in a format of a task type, or `hf:…` for a data set of the hub.
@@ -45,6 +48,7 @@ def read_labelled(
         saved: the task of the model, whose columns replace those that are not named.
         options: the task type, by default guessed and logged; the labels; how invalid answers are treated.
         default_pair: whether a column `text_pair` is the second text, where none is named: in training.
+        table: the rows, where they are in memory; `path` is then their name.
     """
     options, pair = options or ReadOptions(), None
     formats = types_with_format(path)
@@ -53,13 +57,14 @@ def read_labelled(
         assert task_type.reader.file_format is not None
         result = task_type.reader.file_format.read(path, options)
     else:
-        table = read_any_table(path)
+        table = table or read_any_table(path)
         columns = resolve_columns(columns or Columns(), saved, table)
         try:
             task_type, reason = _guess(table, columns, options)
         except DataError:
             validate_label_is_no_text(columns, path)  # the cause, where texts look like labels
             raise
+        _validate_read(columns, task_type)
         if task_type.reader.saves_columns:  # questions have columns of other names
             validate_label_is_no_text(columns, path)
         if default_pair and task_type.reader.reads_pairs:
@@ -126,6 +131,13 @@ def _guess(table: Table, columns: Columns, options: ReadOptions) -> tuple[TaskTy
         if reason := task_type.reader.guess(table, columns):
             return task_type, reason
     raise ConfigError(f"{table.path}: fits no task type; set it (--task-type)")
+
+
+def _validate_read(columns: Columns, task_type: TaskType) -> None:
+    """Raise ConfigError for a named column that is not read."""
+    unread = {"text_pair", "options"}.difference(task_type.reader.input_columns)
+    given = {name: getattr(columns, name) for name in sorted(unread)}
+    validate_not_given(given, f"not used for {task_type.name}; remove these options")
 
 
 def _data(path: Path, result: ReadResult, task_type: str, reason: str) -> LabelledData:

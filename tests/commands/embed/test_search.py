@@ -231,6 +231,23 @@ def test_index_of_vectors_without_a_digest_is_not_taken_for_that_of_an_earlier_f
         search(run)
 
 
+def test_search_in_vectors_of_lines_reads_the_named_column_of_the_queries(model, tmp_path):
+    (tmp_path / "t.txt").write_text("the film\nthe play\n")
+    (tmp_path / "q.csv").write_text("n,title\n1,the play\n")
+    embed(EmbedRun(model=model, input=tmp_path / "t.txt", output=tmp_path / "v.npy"))
+    files = {"input": tmp_path / "t.txt", "queries": tmp_path / "q.csv", "vectors": tmp_path / "v.npy"}
+    assert search(SearchRun(model=model, text="title", **files)).found[0].text == "the play"
+
+
+@pytest.mark.parametrize(
+    ("settings", "others"),
+    [(EmbedRun, {"output": "v.npy"}), (SearchRun, {"query": ["a"]}), (SearchRun, {"queries": "q.txt"})],
+)
+def test_column_of_files_without_columns_is_refused(settings, others):
+    with pytest.raises(ConfigError, match=r"text: a \.txt file has no columns; leave it out"):
+        settings(model="m", input="t.txt.gz", text="title", **others)
+
+
 def test_search_rejects_vectors_of_another_column(model, tmp_path):
     (tmp_path / "t.csv").write_text("title,text\nthe film,the music\nthe play,the story\n")
     embed(EmbedRun(model=model, input=tmp_path / "t.csv", output=tmp_path / "v.npy", text="title"))

@@ -13,6 +13,7 @@ from litebert.tasks.labelled_data import LabelledData, input_key
 from litebert.tasks.questions import Question
 from litebert.tasks.readers.splits import train_dev_split
 from litebert.tasks.types.pronoun_resolution.pronoun_examples import PronounExample
+from litebert.tasks.types.registry import get_task_type
 from support.data.example_builders import choice, example, tokens
 
 
@@ -62,6 +63,14 @@ def test_train_dev_split_holds_out_the_fraction_of_each_stratum(letters, seed):
         in_dev = sum(of_text[each.text] == stratum for each in dev.examples)
         assert in_dev == max(1, int(0.2 * strata.count(stratum) + 0.5))
         assert any(of_text[each.text] == stratum for each in train.examples)
+
+
+@pytest.mark.parametrize("rows", [5, 20, 30, 60, 99, 100, 300])
+def test_split_of_scores_holds_out_a_tenth_of_few_rows_too(rows):
+    examples = tuple(example(f"text {n}", None, n / 2, None) for n in range(rows))
+    data = LabelledData(Path("x"), "regression", examples, None, "")
+    _, dev = train_dev_split(data, 0.1, seed=0, strata=get_task_type("regression").strata(data))
+    assert len(dev.examples) == max(1, round(rows / 10))
 
 
 def test_train_dev_split_of_single_examples_holds_out_one():

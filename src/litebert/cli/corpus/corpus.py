@@ -35,8 +35,8 @@ def build(
     """Turn text files into a corpus directory. After an interruption the same command reuses finished shards.
 
     Args:
-        files: text files, globs or directories (.txt, .jsonl, each also .gz or .zst; .parquet), or data sets of the
-            Hugging Face hub as hf:OWNER/NAME[/CONFIG][:SPLIT]
+        files: text files, globs or directories (.txt, .jsonl, each also .gz or .zst; .md, .parquet), or data sets of
+            the Hugging Face hub as hf:OWNER/NAME[/CONFIG][:SPLIT]
         tokenizer: tokenizer directory, model directory or .model file
         out: the corpus directory to write
         validation: further files, whose documents are all in the validation split

@@ -10,6 +10,7 @@ from litebert.inference.embeddings.embedding_settings import DEFAULT_EMBEDDING, 
 from litebert.settings import MAX_THREADS, DeviceName, InferencePrecision, Settings, validate_device_computes
 from litebert.tasks.output_formats import SUFFIXES as TABLE_SUFFIXES
 from litebert.tasks.output_formats import validate_not_input, validate_suffix
+from litebert.tasks.readers.text_files import format_ending
 
 VECTOR_SUFFIXES: Final = (".npy", ".jsonl", ".parquet")
 
@@ -41,6 +42,7 @@ class EmbedRun(Settings):
         if is_pattern(self.input):
             return self
         validate_one_file(self.files)
+        _validate_column(self.text, self.input)
         validate_suffix(self.output, VECTOR_SUFFIXES)
         validate_not_input(self.output, self.input)
         return self
@@ -80,7 +82,19 @@ class SearchRun(Settings):
         validate_device_computes(self.device, self.precision)
         if bool(self.query) == (self.queries is not None):
             raise ValueError("give either --query (texts) or --queries (a file)")
+        _validate_column(self.text, self.input, *([self.queries] if self.queries else []))
         if self.output is not None:
             validate_suffix(self.output, TABLE_SUFFIXES)
             validate_not_input(self.output, self.input, *([self.queries] if self.queries else []))
         return self
+
+
+def has_columns(path: Path) -> bool:
+    """Whether the texts of a file are in a named column: those of a .txt file are its lines."""
+    return format_ending(path) != ".txt"
+
+
+def _validate_column(text: str | None, *files: Path) -> None:
+    """Raise ValueError for the name of a column of which no file has any."""
+    if text is not None and not any(map(has_columns, files)):
+        raise ValueError("text: a .txt file has no columns; leave it out")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from litebert.commands.embed.embed import model_digest, texts_of
-from litebert.commands.embed.embed_settings import SearchRun
+from litebert.commands.embed.embed_settings import SearchRun, has_columns
 from litebert.commands.embed.vector_files import VectorSpec, read_vectors
 from litebert.commands.result import Result
 from litebert.errors import ConfigError, DataError
@@ -118,7 +118,7 @@ def _settings_of(run: SearchRun, vectors: Path, model: Path) -> EmbeddingSetting
         raise ConfigError(f"vectors: {vectors} was made with another model than {model}; embed the texts with it")
     if spec.texts != sha256(run.input):
         raise DataError(f"{vectors}: was made from other texts than {run.input} has now; embed them again")
-    if spec.text not in (None, Columns(text=run.text).text_name):
+    if has_columns(run.input) and spec.text not in (None, Columns(text=run.text).text_name):
         raise ConfigError(f"vectors: {vectors} was made from the column {spec.text!r}; name it (--text {spec.text})")
     if run.embedding.to_dict() not in (DEFAULT_EMBEDDING.to_dict(), spec.embedding.to_dict()):
         raise ConfigError(f"vectors: {vectors} was made with other settings; leave out --pooling, --dimensions, …")

@@ -24,6 +24,7 @@ from litebert.tasks.metrics.evaluation import Evaluation
 from litebert.tasks.metrics.metrics import OF_SECOND_LABEL
 from litebert.tasks.read_labelled import read_labelled, task_for, validate_columns_apply
 from litebert.tasks.readers.columns import Columns
+from litebert.tasks.readers.tables import Table
 from litebert.tasks.types.task_type import Prediction, ReadOptions
 from litebert.training.distributed.context import DistributedContext
 
@@ -65,13 +66,16 @@ def evaluate_labelled(
     return _evaluate(pipeline, model, task_for(data, columns, metrics), data, report)
 
 
-def labelled_data(pipeline: Pipeline, file: Path, columns: Columns) -> LabelledData:
-    """A labelled file as the model of `pipeline` reads it; ConfigError for columns of a file that has none."""
+def labelled_data(pipeline: Pipeline, file: Path, columns: Columns, *, table: Table | None = None) -> LabelledData:
+    """A labelled file as the model of `pipeline` reads it; ConfigError for columns of a file that has none.
+
+    `table` are the rows, where they are in memory; `file` is then their name.
+    """
     validate_columns_apply(asdict(columns), file)
     options = ReadOptions(
         task_type=pipeline.task_type.name, labels=pipeline.labels if pipeline.task_type.has_labels else None
     )
-    return read_labelled(file, columns, saved=pipeline.saved_task, options=options)
+    return read_labelled(file, columns, saved=pipeline.saved_task, options=options, table=table)
 
 
 def evaluate_benchmark(

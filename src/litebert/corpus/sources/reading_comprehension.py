@@ -85,5 +85,5 @@ def _parsed(path: Path, model: type[Content]) -> Content:
         raise DataError(f"{path}: cannot be read ({error.strerror}); check the path and its permissions") from None
     except ValidationError as error:
         problem = error.errors()[0]
-        where = ".".join(map(str, problem["loc"]))
+        where = ".".join(map(str, problem["loc"])) or "the whole file"
         raise DataError(f"{path}: {where}: {problem['msg']}; expected {model.__doc__}; get a new copy") from None

@@ -92,9 +92,10 @@ def _collapse(evaluation: Mapping[str, Any]) -> str | None:
 
 
 def _tenths(data: LabelledData) -> list[int]:
-    """The tenth of the scores, by their size, in which each example is."""
+    """The tenth of the scores, by their size, in which each example is; of fewer than 100 a larger part, of ten."""
     targets = data.targets
-    return np.searchsorted(np.quantile(targets, np.arange(1, 10) / 10), targets).tolist()
+    parts = min(10, max(1, len(targets) // 10))
+    return np.searchsorted(np.quantile(targets, np.arange(1, parts) / parts), targets).tolist()
 
 
 REGRESSION: Final = TaskType(
