@@ -81,7 +81,7 @@ def test_run_without_out_is_trained_again_when_file_or_model_have_changed(pretra
     assert len({first, edited, tune()}) == 3
 
 
-def test_run_without_out_is_trained_again_when_corpus_or_initial_weights_have_changed(tmp_path, monkeypatch):
+def test_run_without_out_is_trained_again_when_corpus_or_init_checkpoint_have_changed(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(training_runs, "run_pretraining", lambda run, directory, callbacks: SimpleNamespace(end=None))
     litebert.train_tokenizer(write_documents(tmp_path / "text.txt", documents=40), "tokenizer", vocab_size=60)

@@ -54,6 +54,15 @@ def test_pretraining_sweep_writes_one_table_and_adds_rows(corpus_directory, tmp_
     assert "2 of 8 cells to run" in capsys.readouterr().err
 
 
+def test_models_with_causal_steps_have_the_scores_of_next_tokens_in_the_table(corpus_directory, tmp_path):
+    words = [*SMALL, "sampling.causal_fraction=0.5,0"]
+    run = load_pretraining_sweep(words, finetune=[], given={"recipe": "tiny", "corpus": corpus_directory})
+    header, _, causal, masked = sweep_pretraining(run, tmp_path / "out").report.read_text().splitlines()[-4:]
+    assert header.endswith("| MLM | MLM loss | next tokens | next-token loss |")
+    assert "–" not in causal
+    assert masked.endswith("| – | – |")
+
+
 def test_runs_from_other_weights_at_the_same_path_are_other_runs(corpus_directory, tmp_path):
     (tmp_path / "model").mkdir()
     words = [*SMALL, SIZES, f"init_checkpoint={tmp_path / 'model'}"]

@@ -25,7 +25,9 @@ BASELINES: tuple[Row, ...] = (
     Row(name="constant prediction", baseline="constant"),
     Row(name="tf-idf and a linear model", baseline="linear"),
 )
-MEASURES = ("tokens_per_second", "mlm_accuracy", "mlm_loss", "sop_accuracy", "nsp_accuracy")
+MEASURES = (
+    *("tokens_per_second", "mlm_accuracy", "mlm_loss", "clm_accuracy", "clm_loss", "sop_accuracy", "nsp_accuracy"),
+)
 
 
 class PretrainingSweep(Settings):

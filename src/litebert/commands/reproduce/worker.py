@@ -98,6 +98,8 @@ def _pretrain(job: Job) -> dict[str, Any]:
     if scores is not None:
         metrics |= {"mlm_accuracy": 100 * scores.mlm_accuracy, "mlm_loss": scores.mlm_loss}
         metrics |= {f"{name}_accuracy": 100 * pairs.accuracy for name, pairs in scores.sentence_pairs.items()}
+        if scores.clm_accuracy is not None and scores.clm_loss is not None:
+            metrics |= {"clm_accuracy": 100 * scores.clm_accuracy, "clm_loss": scores.clm_loss}
     points = list(zip(curve.steps, curve.values, strict=True)) if curve else []
     return {"metrics": metrics, "tokens": result.tokens, "steps": result.steps, "curve": points}
 

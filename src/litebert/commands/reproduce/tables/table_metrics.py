@@ -4,12 +4,15 @@ from litebert.tasks.benchmarks.benchmarks import BENCHMARKS
 
 Metric = str
 """`parameters` or another size of a model, `initial_mlm_accuracy` (before step 1), `mlm_accuracy`, `mlm_loss`,
-`sop_accuracy`, `nsp_accuracy`, the name of a task, `average`; a setting in rows with a `recipe`.
+`clm_accuracy` and `clm_loss` (of next tokens), `sop_accuracy`, `nsp_accuracy`, the name of a task, `average`; a setting
+in rows with a `recipe`.
 """
 MEASURES = {
     "initial_mlm_accuracy": "MLM before step 1",
     "mlm_accuracy": "MLM",
     "mlm_loss": "MLM loss",
+    "clm_accuracy": "next tokens",
+    "clm_loss": "next-token loss",
     "sop_accuracy": "SOP",
     "nsp_accuracy": "NSP",
     "tokens_per_second": "tokens/s",
@@ -26,7 +29,7 @@ RECIPE_SETTINGS = (
     "warmup_steps",
     "max_length",
 )
-DECIMALS = {"mlm_loss": 3, **dict.fromkeys(VARIATIONS, 3)}
+DECIMALS = {"mlm_loss": 3, "clm_loss": 3, **dict.fromkeys(VARIATIONS, 3)}
 """Of metrics that are not shown with one."""
 METRICS: tuple[Metric, ...] = (
     *("parameters", "average"),

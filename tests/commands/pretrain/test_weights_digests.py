@@ -1,4 +1,4 @@
-"""Digests of what the output of a command depends on."""
+"""Digests of the weights that a pretraining run starts from."""
 
 import pytest
 
