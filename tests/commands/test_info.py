@@ -56,6 +56,14 @@ def test_info_refuses_sizes_below_one(size):
         info("tiny", **size)
 
 
+def test_info_counts_no_more_tokens_than_the_model_has_positions():
+    assert info("tiny").length == 512
+    short = info("tiny", ["max_position_embeddings=64"])
+    assert short.flops == info("tiny", ["max_position_embeddings=64"], length=64).flops
+    with pytest.raises(ConfigError, match="length 65, but tiny has 64 positions"):
+        info("tiny", ["max_position_embeddings=64"], length=65)
+
+
 @pytest.mark.parametrize(
     ("name", "suggested"),
     [

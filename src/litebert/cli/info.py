@@ -20,7 +20,7 @@ def info(
     name: Annotated[str, Positional, arg(metavar="PRESET|MODEL")],
     overrides: Overrides = (),
     *,
-    length: int = 512,
+    length: int | None = None,
     batch_size: int = 8,
     json: Json = False,
 ) -> None:
@@ -29,7 +29,7 @@ def info(
     Args:
         name: a preset, a model or run directory, or a name on the hub
         overrides: fields of the config to change, such as sharing=none or num_hidden_layers=6
-        length: tokens per sequence
+        length: tokens per sequence; unset: 512, or the positions of a model that has fewer
         batch_size: sequences per training step
     """
     from litebert.commands.info import info as run

@@ -17,6 +17,7 @@ from litebert.model.sharing_schedule import sharing_schedule
 from litebert.settings import with_overrides
 
 MIB = 1024**2
+LENGTH = 512
 
 
 @dataclass(frozen=True)
@@ -71,18 +72,24 @@ class Info(Result):
         )
 
 
-def info(name: str, overrides: Collection[str] = (), *, length: int = 512, batch_size: int = 8) -> Info:
+def info(name: str, overrides: Collection[str] = (), *, length: int | None = None, batch_size: int = 8) -> Info:
     """The costs of a preset or of the model in a directory, for training on `batch_size` × `length` tokens.
 
-    `overrides` change fields of its config: `sharing=none` or `model.sharing=none`.
+    `overrides` change fields of its config: `sharing=none` or `model.sharing=none`. Without a length it is 512, or the
+    number of positions of a model that has fewer.
     """
-    if length < 1 or batch_size < 1:
+    if (length is not None and length < 1) or batch_size < 1:
         raise ConfigError(f"info: length {length} and batch_size {batch_size} must be at least 1")
     source, config, adapters = _architecture(name)
     if overrides:
         changes = [override.removeprefix("model.") for override in overrides]
         config = ModelConfig.parse(with_overrides(config.to_dict(), changes), where=f"info {name}")
         source = f"{source}; changed: {' '.join(overrides)}"
+    positions = config.max_position_embeddings
+    if length is None:
+        length = min(LENGTH, positions)
+    if length > positions:
+        raise ConfigError(f"info: length {length}, but {name} has {positions} positions; give at most as many")
     predicted = 0.15
     return Info(
         name=name,
