@@ -4,13 +4,13 @@ import json
 
 import pytest
 
-from litebert.commands import compute
 from litebert.commands.reproduce.cells import Cell, Inputs, cells_of, unique
 from litebert.commands.reproduce.pinned_precision import with_one_precision
 from litebert.commands.reproduce.scheduler import CellPaths, needed_cells
 from litebert.commands.reproduce.scores import all_cells
 from litebert.commands.reproduce.tables.paper_tables import load_table
 from litebert.commands.reproduce.tables.scales import load_scale
+from litebert.commands.runs import run_precision
 from litebert.errors import CheckpointError
 from litebert.files import write_json
 from support.data.benchmark_files import write_cola
@@ -28,7 +28,7 @@ def cells(corpus_directory, tmp_path):
 def measured(monkeypatch):
     """What the machine finds to be the fastest, changed by the test; and how often it was measured."""
     found = ["fp32"]
-    monkeypatch.setattr(compute, "_fastest_precision", lambda config, device: found[-1])
+    monkeypatch.setattr(run_precision, "_fastest_precision", lambda config, device: found[-1])
     return found
 
 

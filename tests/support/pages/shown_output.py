@@ -2,7 +2,7 @@
 
 Numbers differ, because the page shows a run on real data and the tests one on small data; the words are the same:
 
-- numbers, durations and sizes count as equal;
+- numbers, durations and sizes count as equal, and so does whether a step takes longer than its examples;
 - notes, log messages, schedules, the examples of `corpus show` and lists of words are not compared, because they depend
   on the data or the length of the run;
 - a line `…` stands for any lines.
@@ -17,6 +17,7 @@ MASKS = (
     (re.compile(rf"(?:{NUMBER} (?:seconds?|minutes?|min|hours?|h|s)\b ?)+"), "<duration> "),
     (re.compile(rf"{NUMBER} (?:bytes|[kKMGT](?:i?B)?)\b"), "<size>"),
     (re.compile(NUMBER), "<number>"),
+    (re.compile(r" \(slower than the step: [^)]*\)"), ""),  # of `pretrain --dry-run`, on fast machines
     (re.compile(r" +"), " "),
 )
 VARYING = re.compile(

@@ -70,7 +70,8 @@ def test_split_of_scores_holds_out_a_tenth_of_few_rows_too(rows):
     examples = tuple(example(f"text {n}", None, n / 2, None) for n in range(rows))
     data = LabelledData(Path("x"), "regression", examples, None, "")
     _, dev = train_dev_split(data, 0.1, seed=0, strata=get_task_type("regression").strata(data))
-    assert len(dev.examples) == max(1, round(rows / 10))
+    assert dev.examples
+    assert abs(len(dev.examples) - rows / 10) < 1
 
 
 def test_train_dev_split_of_single_examples_holds_out_one():
