@@ -57,7 +57,7 @@ def read_labelled(
         assert task_type.reader.file_format is not None
         result = task_type.reader.file_format.read(path, options)
     else:
-        table = table or read_any_table(path)
+        table = read_any_table(path) if table is None else table
         columns = resolve_columns(columns or Columns(), saved, table)
         try:
             task_type, reason = _guess(table, columns, options)

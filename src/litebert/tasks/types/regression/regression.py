@@ -92,7 +92,10 @@ def _collapse(evaluation: Mapping[str, Any]) -> str | None:
 
 
 def _tenths(data: LabelledData) -> list[int]:
-    """The tenth of the scores, by their size, in which each example is; of fewer than 100 a larger part, of ten."""
+    """The part of the scores, by their size, in which each example is: a tenth of them.
+
+    Fewer than 100 scores have fewer parts, of ten examples or more, so that a tenth of each can be held out.
+    """
     targets = data.targets
     parts = min(10, max(1, len(targets) // 10))
     return np.searchsorted(np.quantile(targets, np.arange(1, parts) / parts), targets).tolist()
