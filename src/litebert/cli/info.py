@@ -20,7 +20,7 @@ def info(
     name: Annotated[str, Positional, arg(metavar="PRESET|MODEL")],
     overrides: Overrides = (),
     *,
-    length: int | None = None,
+    length: Annotated[int | None, arg(metavar="INT", help_behavior_hint="")] = None,
     batch_size: int = 8,
     json: Json = False,
 ) -> None:
