@@ -402,6 +402,20 @@ def test_run_that_is_shortened_to_a_checkpoint_without_an_evaluation_exports_the
     assert "| exported model | the last: no other was evaluated |" in (result.model / "README.md").read_text()
 
 
+def test_run_that_is_shortened_to_before_its_best_model_exports_the_last_model(corpus_directory, tmp_path):
+    given = ["metric_for_best_model=mlm_loss", "train.evaluate_every=3 steps", "train.checkpoint_every=2 steps"]
+    kill = At("step", 4, lambda: sys.exit("killed"))
+    with pytest.raises(SystemExit):
+        pretrain(plan(corpus_directory, *given, "train.duration=6 steps"), tmp_path / "run", callbacks=[kill])
+    assert json.loads((tmp_path / "run" / "best" / "evaluation.json").read_text())["step"] == 3
+    shorter = ["train.duration=2 steps", "train.allow_config_changes=[train.duration]"]
+    result = pretrain(plan(corpus_directory, *given, *shorter), tmp_path / "run")
+    assert result.steps == 2
+    exported, last = (load_model(tmp_path / "run" / name).state_dict() for name in ("model", "last"))
+    assert all(torch.equal(exported[name], tensor) for name, tensor in last.items())
+    assert not (result.model / "evaluation.json").exists()
+
+
 def test_finished_run_without_checkpoints_does_not_begin_again(corpus_directory, tmp_path):
     pretrain(plan(corpus_directory, "train.duration=2 steps"), tmp_path / "run")
     shutil.rmtree(tmp_path / "run" / "checkpoints")

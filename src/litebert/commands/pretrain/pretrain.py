@@ -15,7 +15,7 @@ from litebert.commands.pretrain.pretrain_start import PretrainStart
 from litebert.commands.pretrain.pretraining_objective import PretrainingObjective, training_flops
 from litebert.commands.pretrain.progressive_layers import ProgressiveLayers
 from litebert.commands.pretrain.validation import ValidationScores, ValidationSet
-from litebert.commands.runs.best_model import BestModel, evaluation_file
+from litebert.commands.runs.best_model import BestModel, evaluation_file, step_of_best
 from litebert.commands.runs.run_directory import RunDirectory
 from litebert.commands.runs.run_precision import warn_slow_bf16, with_measured_precision, with_saved_precision
 from litebert.corpus.statistics.token_frequency import unigram_entropy
@@ -133,7 +133,8 @@ def _finish(
     """The result, also written to the directory with the best model, or the last one."""
     run = start.run
     last = full_model(model, run)
-    best_place = world.on_rank_zero(lambda: _best_place(directory)) if run.metric_for_best_model else None
+    steps = trained.steps
+    best_place = world.on_rank_zero(lambda: _best_place(directory, steps)) if run.metric_for_best_model else None
     # Without an evaluation after a step, as in a run that was shortened to its checkpoint, the last model is the best.
     exported = load_model(best_place) if best_place else last
     if validation:
@@ -189,11 +190,14 @@ def _examples_of(run: PretrainRun, corpus: str) -> str:
     return fingerprint_of([], [], {"corpus": corpus, **drawn})
 
 
-def _best_place(directory: RunDirectory) -> Path | None:
-    """Where the best model is: in `model/` of a run that was finished before, which `last/` beside it reveals."""
-    if directory.best.exists():
-        return directory.best
-    return directory.model if directory.last.is_dir() and directory.model.is_dir() else None
+def _best_place(directory: RunDirectory, steps: int) -> Path | None:
+    """Where the best model is: in `model/` of a run that was finished before, which `last/` beside it reveals.
+
+    None for that of a step after the `steps` of the run, which `BestModel` forgets too.
+    """
+    is_finished = directory.last.is_dir() and directory.model.is_dir()
+    place = directory.best if directory.best.exists() else directory.model if is_finished else None
+    return place if place and step_of_best(place) <= steps else None
 
 
 def _milestones(run: PretrainRun, directory: RunDirectory, tokenizer: Tokenizer) -> Milestones:

@@ -111,3 +111,9 @@ class BestModel(Callback):
 def evaluation_file(record: Record) -> dict[str, bytes]:
     """The file that a saved model needs beside it."""
     return {EVALUATION: json_bytes(record)}
+
+
+def step_of_best(directory: Path) -> int:
+    """The step of the best model in a directory; 0 without its evaluation, which earlier versions did not write."""
+    file = directory / EVALUATION
+    return read_json_object(file, if_missing="").get("step", 0) if file.exists() else 0
