@@ -1,5 +1,6 @@
 """What the output of a command depends on, as one digest."""
 
+import glob
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
@@ -27,5 +28,6 @@ def weights_digests(source: str) -> dict[str, str]:
         path = next((place for place in places if place.is_dir()), path / "model")
     if path.is_dir():
         return content_digests(path)
-    files = sorted(path.parent.glob(f"{path.name}.*"))  # of TensorFlow: `source` is what their names begin with
+    prefix = path.stem if path.suffix == ".index" else path.name  # of the names of the files of TensorFlow
+    files = sorted(path.parent.glob(f"{glob.escape(prefix)}.*"))
     return {file.name: sha256(file) for file in files if file.is_file()}

@@ -22,10 +22,11 @@ def test_weights_of_a_run_are_those_of_its_model_or_of_its_newest_checkpoint(tmp
     assert weights_digests(str(tmp_path / "run")) != run
 
 
-def test_weights_of_a_tensorflow_checkpoint_are_the_files_that_begin_with_its_name(tmp_path):
+@pytest.mark.parametrize("source", ["model.ckpt-1", "model.ckpt-1.index"])
+def test_weights_of_a_tensorflow_checkpoint_are_the_files_that_begin_with_its_name(tmp_path, source):
     for name in ("model.ckpt-1.index", "model.ckpt-1.data-00000-of-00001", "model.ckpt-10.index", "vocab.txt"):
         write(tmp_path / name)
-    assert [*weights_digests(str(tmp_path / "model.ckpt-1"))] == [
+    assert [*weights_digests(str(tmp_path / source))] == [
         "model.ckpt-1.data-00000-of-00001",
         "model.ckpt-1.index",
     ]
