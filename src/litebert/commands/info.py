@@ -78,8 +78,9 @@ def info(name: str, overrides: Collection[str] = (), *, length: int | None = Non
     `overrides` change fields of its config: `sharing=none` or `model.sharing=none`. Without a length it is 512, or the
     number of positions of a model that has fewer.
     """
-    if (length is not None and length < 1) or batch_size < 1:
-        raise ConfigError(f"info: length {length} and batch_size {batch_size} must be at least 1")
+    for setting, value in (("length", length), ("batch_size", batch_size)):
+        if value is not None and value < 1:
+            raise ConfigError(f"info: {setting} {value}, expected at least 1")
     source, config, adapters = _architecture(name)
     if overrides:
         changes = [override.removeprefix("model.") for override in overrides]
