@@ -7,7 +7,7 @@ import pytest
 from litebert.errors import ConfigError
 from litebert.tasks.labelled_data import LabelledData
 from litebert.tasks.read_labelled import read_labelled, task_for
-from litebert.tasks.readers.columns import Columns
+from litebert.tasks.readers.columns import Columns, SavedTask
 from litebert.tasks.types.task_type import ReadOptions
 
 
@@ -65,6 +65,14 @@ def test_read_labelled_refuses_a_column_that_the_task_type_does_not_read(tmp_pat
     (tmp_path / "x.jsonl").write_text(content)
     with pytest.raises(ConfigError, match=rf"^{next(iter(column))}: not used for {task_type}; remove these options"):
         read_labelled(tmp_path / "x.jsonl", Columns(**column), options=ReadOptions(task_type=task_type))
+
+
+def test_read_labelled_takes_a_column_of_training_that_the_task_type_does_not_read(tmp_path):
+    """Nobody named it now: a model remembers it."""
+    (tmp_path / "x.jsonl").write_text('{"text": ["a"], "label": ["x"], "other": "b"}\n')
+    saved = SavedTask(task_type="token_classification", text="text", text_pair="other", label="label")
+    options = ReadOptions(task_type="token_classification")
+    assert read_labelled(tmp_path / "x.jsonl", saved=saved, options=options).labels == ("x",)
 
 
 def test_task_for_selects_by_the_first_metric():

@@ -58,13 +58,14 @@ def read_labelled(
         result = task_type.reader.file_format.read(path, options)
     else:
         table = read_any_table(path) if table is None else table
-        columns = resolve_columns(columns or Columns(), saved, table)
+        named = columns or Columns()
+        columns = resolve_columns(named, saved, table)
         try:
             task_type, reason = _guess(table, columns, options)
         except DataError:
             validate_label_is_no_text(columns, path)  # the cause, where texts look like labels
             raise
-        _validate_read(columns, task_type)
+        _validate_read(named, task_type)
         if task_type.reader.saves_columns:  # questions have columns of other names
             validate_label_is_no_text(columns, path)
         if default_pair and task_type.reader.reads_pairs:
