@@ -240,12 +240,17 @@ def test_search_in_vectors_of_lines_reads_the_named_column_of_the_queries(model,
 
 
 @pytest.mark.parametrize(
-    ("settings", "others"),
-    [(EmbedRun, {"output": "v.npy"}), (SearchRun, {"query": ["a"]}), (SearchRun, {"queries": "q.txt"})],
+    ("settings", "source", "others"),
+    [
+        (EmbedRun, "t.txt.gz", {"output": "v.npy"}),
+        (EmbedRun, "texts/*.txt", {"output": "vectors"}),
+        (SearchRun, "t.txt.gz", {"query": ["a"]}),
+        (SearchRun, "t.txt.gz", {"queries": "q.txt"}),
+    ],
 )
-def test_column_of_files_without_columns_is_refused(settings, others):
+def test_column_of_files_without_columns_is_refused(settings, source, others):
     with pytest.raises(ConfigError, match=r"text: a \.txt file has no columns; leave it out"):
-        settings(model="m", input="t.txt.gz", text="title", **others)
+        settings(model="m", input=source, text="title", **others)
 
 
 def test_search_rejects_vectors_of_another_column(model, tmp_path):

@@ -39,10 +39,10 @@ class EmbedRun(Settings):
     @model_validator(mode="after")
     def _check(self) -> Self:
         validate_device_computes(self.device, self.precision)
+        _validate_column(self.text, self.input)
         if is_pattern(self.input):
             return self
         validate_one_file(self.files)
-        _validate_column(self.text, self.input)
         validate_suffix(self.output, VECTOR_SUFFIXES)
         validate_not_input(self.output, self.input)
         return self
@@ -90,7 +90,7 @@ class SearchRun(Settings):
 
 
 def has_columns(path: Path) -> bool:
-    """Whether the texts of a file are in a named column: those of a .txt file are its lines."""
+    """Whether the texts of a file, or of those of a pattern, have a column: those of a .txt file are its lines."""
     return format_ending(path) != ".txt"
 
 
