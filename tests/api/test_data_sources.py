@@ -143,6 +143,11 @@ def test_sets_of_labels_become_lists_in_alphabetical_order(kind):
     assert DataSource.of((["good"], [kind(names[::-1])]), "train").rows == [{"text": "good", "label": names}]
 
 
+def test_dates_in_a_list_are_texts_as_in_a_file():
+    rows = [{"text": ["on", datetime.date(2026, 1, 2), None], "label": np.array([1, 0, 1])}]
+    assert DataSource.of(rows, "data").rows == [{"text": ["on", "2026-01-02", None], "label": [1, 0, 1]}]
+
+
 def test_two_rows_in_a_tuple_are_rows():
     rows = ({"text": "good", "label": 1}, {"text": "bad", "label": 0})
     assert DataSource.of(rows, "train").rows == DataSource.of(list(rows), "train").rows

@@ -30,6 +30,7 @@ Data = Any
 Values that JSON does not have, such as dates, become texts.
 """
 TEXT, TEXT_PAIR, LABEL = "text", "text_pair", "label"
+_OF_JSON: Final = str | int | float | list | dict | None
 MAX_NAME_BYTES: Final = 255
 """Of the name of a file, in nearly all file systems."""
 
@@ -195,7 +196,7 @@ def _is_text(value: Any) -> bool:
 
 
 def plain(value: Any) -> Any:
-    """A value that JSON can hold: numbers and arrays of numpy as Python's; None for a missing value of pandas.
+    """Numbers and arrays of numpy as Python's, a missing value of pandas as None; what JSON lacks in a list as a text.
 
     A set becomes a list in alphabetical order, so that the same rows have the same file.
     """
@@ -205,4 +206,6 @@ def plain(value: Any) -> Any:
         value = sorted(value, key=str)
     if (isinstance(value, float) and math.isnan(value)) or type(value).__name__ in ("NAType", "NaTType"):
         return None
-    return [plain(each) for each in value] if isinstance(value, list | tuple) else value
+    if isinstance(value, list | tuple):
+        return [each if isinstance(each, _OF_JSON) else str(each) for each in map(plain, value)]
+    return value
