@@ -87,7 +87,7 @@ def test_finished_run_with_other_documents_in_its_corpus_is_refused(finished, co
         pretrain(plan(corpus_directory, SEED), out)
 
 
-def test_finished_run_whose_initial_weights_changed_is_refused(finished, corpus_directory, tmp_path):
+def test_finished_run_with_other_weights_at_init_checkpoint_is_refused(finished, corpus_directory, tmp_path):
     """A finished run answers for the weights that it started from, as long as they can be compared."""
     source, out = tmp_path / "source", tmp_path / "out"
     shutil.copytree(finished[0] / "model", source)

@@ -32,7 +32,7 @@ from litebert.training.trainer import RunInfo, Trainer, TrainResult
 
 logger = logging.getLogger(__name__)
 
-_INITIAL_WEIGHTS = "init_checkpoint_fingerprint"
+_INIT_CHECKPOINT_FINGERPRINT = "init_checkpoint_fingerprint"
 _DRAWN_BY = ("sampling", "max_eval_examples", "eval_pair_objectives")
 """Settings that decide which validation examples there are, besides the corpus."""
 
@@ -164,7 +164,7 @@ def _finish(
         start=initial_scores,
         end=scores,
         corpus=start.corpus.fingerprint,
-        init_checkpoint=_initial_weights(directory),
+        init_checkpoint=_init_checkpoint_fingerprint(directory),
     )
     world.on_rank_zero(
         lambda: export(
@@ -174,10 +174,10 @@ def _finish(
     return result
 
 
-def _initial_weights(directory: RunDirectory) -> str:
+def _init_checkpoint_fingerprint(directory: RunDirectory) -> str:
     """Fingerprint of the weights that the run started from, written when it began."""
     file = directory.path / ENVIRONMENT
-    return read_json_object(file, if_missing="").get(_INITIAL_WEIGHTS, "") if file.exists() else ""
+    return read_json_object(file, if_missing="").get(_INIT_CHECKPOINT_FINGERPRINT, "") if file.exists() else ""
 
 
 def _best_model(
@@ -265,7 +265,7 @@ def _continue(directory: RunDirectory, run: PretrainRun, initial_scores: Validat
 
 
 def _begin(directory: RunDirectory, run: PretrainRun, initial_scores: ValidationScores | None) -> None:
-    words = {**provenance(run), _INITIAL_WEIGHTS: weights_fingerprint(run.init_checkpoint)}
+    words = {**provenance(run), _INIT_CHECKPOINT_FINGERPRINT: weights_fingerprint(run.init_checkpoint)}
     directory.begin(run, command="pretrain", provenance=words)
     if initial_scores and not directory.initial_scores.exists():
         initial_scores.write(directory.initial_scores)
