@@ -17,6 +17,12 @@ def fingerprint_of(inputs: Sequence[Path], models: Sequence[Path], settings: Map
     return hashlib.sha256(json.dumps(content, default=str, sort_keys=True).encode()).hexdigest()
 
 
+def weights_fingerprint(source: str | None) -> str:
+    """One digest of `weights_digests`; empty where there are none."""
+    digests = weights_digests(source) if source is not None else {}
+    return fingerprint_of([], [], digests) if digests else ""
+
+
 def weights_digests(source: str) -> dict[str, str]:
     """Digests of the files of an `init_checkpoint`: a model, a checkpoint, a run or a TensorFlow checkpoint.
 

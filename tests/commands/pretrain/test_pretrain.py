@@ -87,6 +87,23 @@ def test_finished_run_with_other_documents_in_its_corpus_is_refused(finished, co
         pretrain(plan(corpus_directory, SEED), out)
 
 
+def test_finished_run_with_other_weights_at_init_checkpoint_is_refused(finished, corpus_directory, tmp_path):
+    """A finished run answers for the weights that it started from, as long as they can be compared."""
+    source, out = tmp_path / "source", tmp_path / "out"
+    shutil.copytree(finished[0] / "model", source)
+    run = plan(corpus_directory, SEED, f"init_checkpoint={source}", "train.duration=1 steps")
+    result = pretrain(run, out)
+    assert result.init_checkpoint
+    assert pretrain(run, out) == result
+    pretrain(plan(corpus_directory, "seed=9", "train.duration=1 steps"), tmp_path / "other")
+    shutil.rmtree(source)
+    shutil.copytree(tmp_path / "other" / "model", source)
+    with pytest.raises(CheckpointError, match=r"its weights are not those that the finished run in .* started from"):
+        pretrain(run, out)
+    shutil.rmtree(source)
+    assert pretrain(run, out) == result
+
+
 def test_resume_with_other_settings_is_rejected(finished, corpus_directory):
     out, _ = finished
     with pytest.raises(ConfigError, match=r"train\.learning_rate"):

@@ -177,19 +177,20 @@ def kinds_of_steps(sampling: SamplingSettings) -> dict[int, float]:
     }
 
 
+def mean_flops_per_token(config: ModelConfig, sampling: SamplingSettings) -> float:
+    """Operations of training per token, in the mean of masked and causal steps, which predict every token."""
+    causal, masked = sampling.causal_fraction, LinearSchedule.parse(sampling.mlm_probability).end
+    return sum(
+        share * flops_per_token(config, length=sampling.max_length, predicted=predicted).training
+        for predicted, share in ((1.0, causal), (masked, 1 - causal))
+    )
+
+
 def _relative_time_at_first(run: PretrainRun) -> float:
     """Time of a step in the first part of the run, relative to one with all layers, by its operations."""
     if run.first_part is None:
         return 1.0
-    causal, masked = run.sampling.causal_fraction, LinearSchedule.parse(run.sampling.mlm_probability).largest
-
-    def flops(config: ModelConfig) -> float:
-        return sum(
-            share * flops_per_token(config, length=run.sampling.max_length, predicted=predicted).training
-            for predicted, share in ((1.0, causal), (masked, 1 - causal))
-        )
-
-    return flops(run.first_part.config) / flops(run.model)
+    return mean_flops_per_token(run.first_part.config, run.sampling) / mean_flops_per_token(run.model, run.sampling)
 
 
 def _length(run: PretrainRun, schedule: RunSchedule, profile: StepProfile) -> tuple[int, float]:

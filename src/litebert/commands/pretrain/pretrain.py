@@ -8,7 +8,7 @@ from pathlib import Path
 
 from torch import nn
 
-from litebert.commands.fingerprint import fingerprint_of
+from litebert.commands.fingerprint import fingerprint_of, weights_fingerprint
 from litebert.commands.pretrain.pretrain_result import PretrainResult, export, full_model, model_files, provenance
 from litebert.commands.pretrain.pretrain_settings import PretrainRun
 from litebert.commands.pretrain.pretrain_start import PretrainStart
@@ -16,10 +16,11 @@ from litebert.commands.pretrain.pretraining_objective import PretrainingObjectiv
 from litebert.commands.pretrain.progressive_layers import ProgressiveLayers
 from litebert.commands.pretrain.validation import ValidationScores, ValidationSet
 from litebert.commands.runs.best_model import BestModel, evaluation_file, step_of_best
-from litebert.commands.runs.run_directory import RunDirectory
+from litebert.commands.runs.run_directory import ENVIRONMENT, RunDirectory
 from litebert.commands.runs.run_precision import warn_slow_bf16, with_measured_precision, with_saved_precision
 from litebert.corpus.statistics.token_frequency import unigram_entropy
 from litebert.errors import CheckpointError
+from litebert.files import read_json_object
 from litebert.model.io.model_directory import config_contents, load_model, save_model
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.training.callbacks.callback import Callback
@@ -31,6 +32,7 @@ from litebert.training.trainer import RunInfo, Trainer, TrainResult
 
 logger = logging.getLogger(__name__)
 
+_INIT_CHECKPOINT_FINGERPRINT = "init_checkpoint_fingerprint"
 _DRAWN_BY = ("sampling", "max_eval_examples", "eval_pair_objectives")
 """Settings that decide which validation examples there are, besides the corpus."""
 
@@ -43,17 +45,31 @@ def pretrain(run: PretrainRun, out: Path, *, callbacks: Sequence[Callback] = ())
         allowed = run.train.allow_config_changes
         directory = world.on_rank_zero(lambda: RunDirectory.open(out, run, command="pretrain", allowed=allowed))
         if result := directory.result(PretrainResult):
-            if result.corpus not in ("", start.corpus.fingerprint):
-                raise CheckpointError(
-                    f"{run.corpus}: its documents are not those that the finished run in {out} was trained on; restore "
-                    "the corpus, or choose another --out"
-                )
+            _validate_same_inputs(start, result, out)
             world.on_rank_zero(directory.write_changes)
             logger.info("%s: the run is finished; returning its result", out)
             return result
         world.on_rank_zero(directory.validate_can_continue)
         world.on_rank_zero(lambda: warn_slow_bf16(run.train.precision, world.device))
         return _train(replace(start, run=run), directory, world, callbacks)
+
+
+def _validate_same_inputs(start: PretrainStart, result: PretrainResult, out: Path) -> None:
+    """Raise CheckpointError if documents or initial weights are not those of the finished run in `out`.
+
+    Weights that are no longer there cannot be compared.
+    """
+    run, found = start.run, weights_fingerprint(start.run.init_checkpoint)
+    if result.corpus not in ("", start.corpus.fingerprint):
+        raise CheckpointError(
+            f"{run.corpus}: its documents are not those that the finished run in {out} was trained on; restore "
+            "the corpus, or choose another --out"
+        )
+    if found and result.init_checkpoint not in ("", found):
+        raise CheckpointError(
+            f"init_checkpoint: {run.init_checkpoint}: its weights are not those that the finished run in {out} started "
+            "from; restore them, or choose another --out"
+        )
 
 
 def _train(
@@ -149,6 +165,7 @@ def _finish(
         start=initial_scores,
         end=scores,
         corpus=start.corpus.fingerprint,
+        init_checkpoint=_init_checkpoint_fingerprint(directory),
     )
     world.on_rank_zero(
         lambda: export(
@@ -156,6 +173,12 @@ def _finish(
         )
     )
     return result
+
+
+def _init_checkpoint_fingerprint(directory: RunDirectory) -> str:
+    """Fingerprint of the weights that the run started from, written when it began."""
+    file = directory.path / ENVIRONMENT
+    return read_json_object(file, if_missing="").get(_INIT_CHECKPOINT_FINGERPRINT, "") if file.exists() else ""
 
 
 def _best_model(
@@ -246,6 +269,7 @@ def _continue(directory: RunDirectory, run: PretrainRun, initial_scores: Validat
 
 
 def _begin(directory: RunDirectory, run: PretrainRun, initial_scores: ValidationScores | None) -> None:
-    directory.begin(run, command="pretrain", provenance=provenance(run))
+    words = {**provenance(run), _INIT_CHECKPOINT_FINGERPRINT: weights_fingerprint(run.init_checkpoint)}
+    directory.begin(run, command="pretrain", provenance=words)
     if initial_scores and not directory.initial_scores.exists():
         initial_scores.write(directory.initial_scores)

@@ -44,6 +44,9 @@ class PretrainResult(Result):
     """Of the exported model."""
     corpus: str = ""
     """Fingerprint of the training documents; empty for a run of an earlier version."""
+    init_checkpoint: str = ""
+    """Fingerprint of the weights that the run started from; empty for new weights, for those of a name on the hub, and
+    for a run of an earlier version."""
 
     @property
     def tokens_per_second(self) -> float:

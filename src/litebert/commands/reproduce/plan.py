@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from litebert.commands.finetune.finetune_settings import BenchmarkFiles, FinetuneRun, num_training_rows
-from litebert.commands.pretrain.dry_run import dry_run, expected_memory
+from litebert.commands.pretrain.dry_run import dry_run, expected_memory, mean_flops_per_token
 from litebert.commands.pretrain.pretrain_settings import FirstPart, PretrainRun
 from litebert.commands.reproduce.cells import Cell
 from litebert.commands.result import Result
-from litebert.corpus.sampling.sampling_settings import LinearSchedule
 from litebert.files import readable_bytes
 from litebert.logs import readable_seconds
 from litebert.model.model_stats import flops_per_token, parameter_counts
@@ -99,7 +98,7 @@ def measured_speed(run: PretrainRun) -> float:
     small = run.replace(batch_size=examples, microbatch_size=examples, init="random", init_checkpoint=None)
     logger.info("the speed of a training step of %d examples is measured", examples)
     probe = dry_run(small, Path("probe"))
-    return probe.tokens_per_step * _training_flops(run) / probe.step_seconds
+    return probe.tokens_per_step * mean_flops_per_token(run.model, run.sampling) / probe.step_seconds
 
 
 def _cost(cell: Cell, runs: dict[str, PretrainRun]) -> tuple[float, float]:
@@ -128,12 +127,8 @@ def _model(cell: Cell, runs: dict[str, PretrainRun]) -> PretrainRun:
 
 
 def _training_flops(run: PretrainRun) -> float:
-    predicted = LinearSchedule.parse(run.sampling.mlm_probability).end
     first = run.first_part or FirstPart(run.model, 0.0)
-    at_first, later = (
-        flops_per_token(config, length=run.sampling.max_length, predicted=predicted).training
-        for config in (first.config, run.model)
-    )
+    at_first, later = (mean_flops_per_token(config, run.sampling) for config in (first.config, run.model))
     return first.fraction * at_first + (1 - first.fraction) * later
 
 
