@@ -484,3 +484,17 @@ def test_run_that_begins_anew_has_the_initial_scores_of_its_own_weights(corpus_d
     again = pretrain(plan(corpus_directory, *other, allowed), tmp_path / "run")
     fresh = pretrain(plan(corpus_directory, *other), tmp_path / "fresh")
     assert (again.start, again.end) == (fresh.start, fresh.end)
+
+
+def test_run_that_begins_anew_answers_for_the_weights_that_it_started_from(finished, corpus_directory, tmp_path):
+    """A run that was killed before its first checkpoint, and whose `init_checkpoint` was trained again."""
+    source, other = tmp_path / "source", tmp_path / "other"
+    shutil.copytree(finished[0] / "model", source)
+    run = plan(corpus_directory, SEED, f"init_checkpoint={source}", "train.duration=3 steps")
+    with pytest.raises(SystemExit):
+        pretrain(run, tmp_path / "run", callbacks=[At("step", 2, lambda: sys.exit("killed"))])
+    pretrain(plan(corpus_directory, "seed=9", "train.duration=1 steps"), other)
+    shutil.rmtree(source)
+    shutil.copytree(other / "model", source)
+    result = pretrain(run, tmp_path / "run")
+    assert pretrain(run, tmp_path / "run") == result

@@ -102,7 +102,7 @@ def _train(
     )
     trainer.validate_checkpoint()
     # Everything that the settings name has been opened and validated; nothing was written until here.
-    world.on_rank_zero(lambda: _begin(directory, run, initial_scores))
+    world.on_rank_zero(lambda: _begin(directory, run))
     trained = trainer.fit(on_locked=lambda: _continue(directory, run, initial_scores))
     return _finish(
         *(start, trained),
@@ -260,7 +260,14 @@ def _same_examples(directory: RunDirectory, run: PretrainRun) -> bool:
     return all(before.get(name, now[name]) == now[name] for name in ("corpus", *_DRAWN_BY))
 
 
+def _begin(directory: RunDirectory, run: PretrainRun) -> None:
+    directory.begin(run, command="pretrain", provenance=_provenance_with_weights(run))
+
+
 def _continue(directory: RunDirectory, run: PretrainRun, initial_scores: ValidationScores | None) -> None:
+    """Without a checkpoint, nothing stays of the run there: it may have had other weights, settings and documents."""
+    if not directory.has_checkpoint:
+        directory.write_environment(_provenance_with_weights(run))
     if not (directory.has_checkpoint and _same_examples(directory, run)):
         directory.initial_scores.unlink(missing_ok=True)
         if initial_scores:
@@ -268,8 +275,5 @@ def _continue(directory: RunDirectory, run: PretrainRun, initial_scores: Validat
     directory.continue_with(run, command="pretrain")
 
 
-def _begin(directory: RunDirectory, run: PretrainRun, initial_scores: ValidationScores | None) -> None:
-    words = {**provenance(run), _INIT_CHECKPOINT_FINGERPRINT: weights_fingerprint(run.init_checkpoint)}
-    directory.begin(run, command="pretrain", provenance=words)
-    if initial_scores and not directory.initial_scores.exists():
-        initial_scores.write(directory.initial_scores)
+def _provenance_with_weights(run: PretrainRun) -> dict[str, str]:
+    return {**provenance(run), _INIT_CHECKPOINT_FINGERPRINT: weights_fingerprint(run.init_checkpoint)}

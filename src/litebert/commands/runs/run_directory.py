@@ -142,7 +142,11 @@ class RunDirectory:
         for leftover in unfinished_writes(self.settings_file):
             leftover.unlink(missing_ok=True)
         write_text(self.settings_file, write_yaml({"command": command, **settings.to_dict()}))
-        write_json(self.path / ENVIRONMENT, {**environment(), **(provenance or {})})
+        self.write_environment(provenance or {})
+
+    def write_environment(self, provenance: Mapping[str, str]) -> None:
+        """Write `environment.json`, also in place of that of a run there which never saved a checkpoint."""
+        write_json(self.path / ENVIRONMENT, {**environment(), **provenance})
 
     def write_changes(self) -> None:
         """Replace the settings of the run there, if only those that may always differ do."""
