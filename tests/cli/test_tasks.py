@@ -187,7 +187,7 @@ def test_predict_conll_writes_labels_that_evaluate_reads(made, tmp_path, capsys)
         ),
         (
             ["predict", "m", "d", "o.tsv", "--task", "cola", "--text", "a", "--options", "b", "c", "--top-k", "5"],
-            "text, options, top_k: a benchmark defines its own; remove these options, or give its file as INPUT",
+            "text, options, top_k: a benchmark defines its own; leave them out, or give its file as INPUT",
         ),
         (
             ["predict", "m", "d", "o.tsv", "--task", "cola", "--text-pair", "a"],
@@ -195,7 +195,7 @@ def test_predict_conll_writes_labels_that_evaluate_reads(made, tmp_path, capsys)
         ),
         (
             ["evaluate", "m", "--task", "cola", "--task-dir", "d", "--slice", "a"],
-            "slice: a benchmark defines its own; remove these options, or give its file as --data, without --task",
+            "slice: a benchmark defines its own; leave them out, or give its file as --data, without --task",
         ),
         (
             ["ensemble", "m", "--task", "cola", "--task-dir", "d", "--label", "label"],
@@ -216,7 +216,7 @@ def test_predict_conll_writes_labels_that_evaluate_reads(made, tmp_path, capsys)
                 "--task-type",
                 "regression",
             ],
-            "text, task_type: a benchmark defines its own; remove these options, or give its file as --train",
+            "text, task_type: a benchmark defines its own; leave them out, or give its file as --train",
         ),
         (
             ["sweep", "cola", "--model", "m", "--out", "o", "--task-dir", "d", "--dev", "x"],
@@ -224,7 +224,7 @@ def test_predict_conll_writes_labels_that_evaluate_reads(made, tmp_path, capsys)
         ),
         (
             ["evaluate", "m", "--data", "dev.json", "--text", "text", "--slice", "a"],
-            "text, slice: a .json file has no named columns; remove these options",
+            "text, slice: a .json file has no named columns; leave them out",
         ),
         (
             ["finetune", "quickstart", "--model", "m", "--out", "o", "--train", "t.json", "--label", "a"],

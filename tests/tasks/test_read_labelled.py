@@ -63,7 +63,7 @@ def test_fingerprint_of_labelled_data_is_that_of_texts_and_labels_in_order(tmp_p
 )
 def test_read_labelled_refuses_a_column_that_the_task_type_does_not_read(tmp_path, task_type, content, column):
     (tmp_path / "x.jsonl").write_text(content)
-    with pytest.raises(ConfigError, match=rf"^{next(iter(column))}: not used for {task_type}; remove these options"):
+    with pytest.raises(ConfigError, match=rf"^{next(iter(column))}: not used for {task_type}; leave them out"):
         read_labelled(tmp_path / "x.jsonl", Columns(**column), options=ReadOptions(task_type=task_type))
 
 

@@ -13,7 +13,7 @@ from litebert.tasks.benchmarks.benchmarks import BENCHMARKS, benchmark_task
 from litebert.tasks.readers.columns import Columns
 
 PredictedSplit = Literal["dev", "dev-mismatched", "test", "test-mismatched", "diagnostic"]
-NO_COLUMNS: Final = "a benchmark defines its own; remove these options, or give its file as {instead}, without --task"
+NO_COLUMNS: Final = "a benchmark defines its own; leave them out, or give its file as {instead}, without --task"
 ONLY_BENCHMARKS: Final = "only with a benchmark; give --task, or the file itself as"
 
 

@@ -111,7 +111,7 @@ def types_with_format(path: Path) -> list[TaskType]:
 def validate_columns_apply(columns: Mapping[str, object], *files: Path) -> None:
     """Raise ConfigError where `columns` are named, by setting, but none of `files` has named columns."""
     if all(types_with_format(file) for file in files):
-        validate_not_given(columns, f"a {format_ending(files[0])} file has no named columns; remove these options")
+        validate_not_given(columns, f"a {format_ending(files[0])} file has no named columns; leave them out")
 
 
 def _with_format(path: Path, fitting: Sequence[TaskType], options: ReadOptions) -> tuple[TaskType, str]:
@@ -138,7 +138,7 @@ def _validate_read(columns: Columns, task_type: TaskType) -> None:
     """Raise ConfigError for a named column that is not read."""
     unread = {"text_pair", "options"}.difference(task_type.reader.input_columns)
     given = {name: getattr(columns, name) for name in sorted(unread)}
-    validate_not_given(given, f"not used for {task_type.name}; remove these options")
+    validate_not_given(given, f"not used for {task_type.name}; leave them out")
 
 
 def _data(path: Path, result: ReadResult, task_type: str, reason: str) -> LabelledData:

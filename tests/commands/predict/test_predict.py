@@ -219,7 +219,7 @@ def test_predict_writes_null_and_missing_fields_as_empty(models, tmp_path):
             "out.csv",
             {"options": ("a", "b"), "top_k": 5},
             ConfigError,
-            "options, top_k: not used for classification and .csv files; remove these options",
+            "options, top_k: not used for classification and .csv files; leave them out",
         ),
         ("classifier", "sentence\na\n", "out.csv", {}, DataError, "no column 'text'; it has 'sentence'"),
         ("masked", "[MASK]\n", "out.csv", {"top_k": 2}, ConfigError, "top_k: .* holds the best candidate only"),
@@ -250,7 +250,7 @@ def test_predict_rejects_invalid_settings_and_writes_nothing(
 def test_predict_refuses_columns_of_a_file_of_texts(models, tmp_path, model, name):
     (tmp_path / "in.txt").write_text("the [MASK]\n")
     run = PredictRun(model=str(models[model]), input=tmp_path / "in.txt", output=tmp_path / "o.csv", **{name: "review"})
-    with pytest.raises(ConfigError, match=rf"^{name}: not used for \w+ and \.txt files; remove these options"):
+    with pytest.raises(ConfigError, match=rf"^{name}: not used for \w+ and \.txt files; leave them out"):
         predict(run)
 
 

@@ -185,7 +185,7 @@ def _validate_unused(run: PredictRun, used: Sequence[str], task: str) -> None:
     columns = ("text", "text_pair", "options")
     unused = columns if format_ending(run.input) == ".txt" else [name for name in columns if name not in used]
     given = {name: getattr(run, name) for name in (*unused, *(() if "top_k" in used else ("top_k",)))}
-    validate_not_given(given, f"not used for {task} and {format_ending(run.input)} files; remove these options")
+    validate_not_given(given, f"not used for {task} and {format_ending(run.input)} files; leave them out")
 
 
 def _predict_benchmark(run: PredictRun, split: BenchmarkSplit) -> PredictResult:
