@@ -176,6 +176,7 @@ def test_dates_become_texts(tmp_path):
         ({"text": "good", "label": "pos"}, "train: column 'text' is a str, expected a list with a value"),
         ({"text": ["good"], "label": 1}, "train: column 'label' is a int, expected a list with a value"),
         ((3, 4), "train: found a int among the rows"),
+        ((["one", "two"], None), "train: found .texts, None."),
     ],
 )
 def test_other_data_are_refused(data, message):

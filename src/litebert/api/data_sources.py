@@ -134,6 +134,8 @@ def rows_of(data: Data, name: str) -> Iterable[Mapping[str, Any]]:
         columns = map(_as_list, data.values())
         return [dict(zip(data, values, strict=True)) for values in zip(*columns, strict=True)]
     data = _as_list(data)
+    if isinstance(data, tuple) and len(data) == 2 and _is_column(data[0]) and data[1] is None:
+        raise DataError(f"{name}: found (texts, None); give (texts, labels), or the texts alone")
     if isinstance(data, tuple) and len(data) == 2 and all(map(_is_column, data)):
         texts, labels = (list(_as_list(part)) for part in data)
         if len(texts) != len(labels):
