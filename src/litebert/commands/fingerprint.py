@@ -17,7 +17,7 @@ def fingerprint_of(inputs: Sequence[Path], models: Sequence[Path], settings: Map
     return hashlib.sha256(json.dumps(content, default=str, sort_keys=True).encode()).hexdigest()
 
 
-def weights_fingerprint(source: str | None) -> str:
+def init_checkpoint_fingerprint(source: str | None) -> str:
     """One digest of `weights_digests`; empty where there are none."""
     digests = weights_digests(source) if source is not None else {}
     return fingerprint_of([], [], digests) if digests else ""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from torch import nn
 
-from litebert.commands.fingerprint import fingerprint_of, weights_fingerprint
+from litebert.commands.fingerprint import fingerprint_of, init_checkpoint_fingerprint
 from litebert.commands.pretrain.pretrain_result import PretrainResult, export, full_model, model_files, provenance
 from litebert.commands.pretrain.pretrain_settings import PretrainRun
 from litebert.commands.pretrain.pretrain_start import PretrainStart
@@ -59,7 +59,7 @@ def _validate_same_inputs(start: PretrainStart, result: PretrainResult, out: Pat
 
     Weights that are no longer there cannot be compared.
     """
-    run, found = start.run, weights_fingerprint(start.run.init_checkpoint)
+    run, found = start.run, init_checkpoint_fingerprint(start.run.init_checkpoint)
     if result.corpus not in ("", start.corpus.fingerprint):
         raise CheckpointError(
             f"{run.corpus}: its documents are not those that the finished run in {out} was trained on; restore "
@@ -102,7 +102,7 @@ def _train(
     )
     trainer.validate_checkpoint()
     # Everything that the settings name has been opened and validated; nothing was written until here.
-    world.on_rank_zero(lambda: _begin(directory, run))
+    world.on_rank_zero(lambda: directory.begin(run, command="pretrain"))
     trained = trainer.fit(on_locked=lambda: _continue(directory, run, initial_scores))
     return _finish(
         *(start, trained),
@@ -165,7 +165,7 @@ def _finish(
         start=initial_scores,
         end=scores,
         corpus=start.corpus.fingerprint,
-        init_checkpoint=_init_checkpoint_fingerprint(directory),
+        init_checkpoint=_saved_fingerprint(directory),
     )
     world.on_rank_zero(
         lambda: export(
@@ -175,7 +175,7 @@ def _finish(
     return result
 
 
-def _init_checkpoint_fingerprint(directory: RunDirectory) -> str:
+def _saved_fingerprint(directory: RunDirectory) -> str:
     """Fingerprint of the weights that the run started from, written when it began."""
     file = directory.path / ENVIRONMENT
     return read_json_object(file, if_missing="").get(_INIT_CHECKPOINT_FINGERPRINT, "") if file.exists() else ""
@@ -260,20 +260,13 @@ def _same_examples(directory: RunDirectory, run: PretrainRun) -> bool:
     return all(before.get(name, now[name]) == now[name] for name in ("corpus", *_DRAWN_BY))
 
 
-def _begin(directory: RunDirectory, run: PretrainRun) -> None:
-    directory.begin(run, command="pretrain", provenance=_provenance_with_weights(run))
-
-
 def _continue(directory: RunDirectory, run: PretrainRun, initial_scores: ValidationScores | None) -> None:
     """Without a checkpoint, nothing stays of the run there: it may have had other weights, settings and documents."""
     if not directory.has_checkpoint:
-        directory.write_environment(_provenance_with_weights(run))
+        fingerprint = init_checkpoint_fingerprint(run.init_checkpoint)
+        directory.write_environment({**provenance(run), _INIT_CHECKPOINT_FINGERPRINT: fingerprint})
     if not (directory.has_checkpoint and _same_examples(directory, run)):
         directory.initial_scores.unlink(missing_ok=True)
         if initial_scores:
             initial_scores.write(directory.initial_scores)
     directory.continue_with(run, command="pretrain")
-
-
-def _provenance_with_weights(run: PretrainRun) -> dict[str, str]:
-    return {**provenance(run), _INIT_CHECKPOINT_FINGERPRINT: weights_fingerprint(run.init_checkpoint)}
