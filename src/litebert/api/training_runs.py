@@ -20,7 +20,7 @@ from litebert.commands.finetune.finetune_settings import (
     load_finetune_config,
     recipe_of_task,
 )
-from litebert.commands.fingerprint import weights_digests
+from litebert.commands.pretrain.init_checkpoint import weights_digests
 from litebert.commands.pretrain.pretrain import pretrain as run_pretraining
 from litebert.commands.pretrain.pretrain_settings import PretrainRun, pretrain_config, validate_one_initialization
 from litebert.commands.recipes import load_recipe

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 import torch
 
+from litebert.commands.pretrain.init_checkpoint import load_init_checkpoint, weights_digests
 from litebert.commands.pretrain.pretrain import pretrain
 from litebert.commands.pretrain.pretrain_settings import load_pretrain_config
-from litebert.commands.pretrain.pretrain_start import load_init_checkpoint
 from litebert.corpus.format.shards import Corpus
 from litebert.errors import CheckpointError, ConfigError
 from litebert.interop.convert_weights import convert
@@ -113,6 +113,20 @@ def test_init_checkpoint_of_a_run_is_its_model_or_newest_checkpoint(run, tokeniz
     shutil.rmtree(unfinished / "checkpoints")
     with pytest.raises(ConfigError, match="neither a model nor a checkpoint yet"):
         load_init_checkpoint(str(unfinished), config(), tokenizer, seed=0)
+
+
+def test_digests_of_a_run_are_those_of_the_files_that_are_loaded(run, tmp_path):
+    assert weights_digests(str(run)) == weights_digests(str(run / "model"))
+    unfinished = tmp_path / "unfinished"
+    shutil.copytree(run, unfinished, ignore=shutil.ignore_patterns("model"))
+    (checkpoint,) = (unfinished / "checkpoints").glob("step-*")
+    valid = weights_digests(str(checkpoint))
+    assert weights_digests(str(unfinished)) == valid
+    damaged = Path(shutil.copytree(checkpoint, checkpoint.with_name("step-99999999")))
+    (damaged / "litebert.safetensors").write_bytes(b"")
+    assert weights_digests(str(unfinished)) == valid, "a damaged checkpoint is not loaded"
+    shutil.rmtree(unfinished / "checkpoints")
+    assert weights_digests(str(unfinished)) == {}
 
 
 def test_init_checkpoint_can_be_one_checkpoint_of_a_run(run, tokenizer, tmp_path):

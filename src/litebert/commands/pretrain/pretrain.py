@@ -8,7 +8,8 @@ from pathlib import Path
 
 from torch import nn
 
-from litebert.commands.fingerprint import fingerprint_of, init_checkpoint_fingerprint
+from litebert.commands.fingerprint import fingerprint_of
+from litebert.commands.pretrain.init_checkpoint import init_checkpoint_fingerprint
 from litebert.commands.pretrain.pretrain_result import PretrainResult, export, full_model, model_files, provenance
 from litebert.commands.pretrain.pretrain_settings import PretrainRun
 from litebert.commands.pretrain.pretrain_start import PretrainStart
@@ -45,7 +46,7 @@ def pretrain(run: PretrainRun, out: Path, *, callbacks: Sequence[Callback] = ())
         allowed = run.train.allow_config_changes
         directory = world.on_rank_zero(lambda: RunDirectory.open(out, run, command="pretrain", allowed=allowed))
         if result := directory.result(PretrainResult):
-            _validate_same_inputs(start, result, out)
+            world.on_rank_zero(lambda: _validate_same_inputs(start, result, out))
             world.on_rank_zero(directory.write_changes)
             logger.info("%s: the run is finished; returning its result", out)
             return result

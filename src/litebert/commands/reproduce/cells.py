@@ -19,7 +19,7 @@ from litebert.commands.finetune.finetune_settings import (
     without_directory,
 )
 from litebert.commands.finetune.tasks_with_files import directory_of
-from litebert.commands.fingerprint import weights_digests
+from litebert.commands.pretrain.init_checkpoint import weights_digests
 from litebert.commands.pretrain.pretrain_settings import load_pretrain_config
 from litebert.commands.reproduce.tables.paper_tables import BaselineName, Row, Table
 from litebert.commands.reproduce.tables.scales import Scale, Value
