@@ -11,6 +11,8 @@ from typing import Any, Literal
 from litebert.errors import ConfigError, import_extra
 
 DatatroveExecutor = Literal["local", "slurm", "ray"]
+Executor = Literal["processes", "local", "slurm", "ray"]
+"""Processes of this machine, or an executor of datatrove: local tasks, a Slurm cluster, a Ray cluster."""
 
 
 @dataclass(frozen=True)
@@ -21,6 +23,15 @@ class Stage:
     run: Callable[[Any, int, int], None]
     """(data of a pipeline of datatrove, rank of the task, number of tasks)."""
     tasks: int
+
+
+def validate_no_options(options: Sequence[str]) -> None:
+    """Raise ConfigError for options of the executor `processes`."""
+    if options:
+        raise ConfigError(
+            f"executor_options: found {' '.join(options)}, but executor processes has no options; choose another "
+            "executor or leave them out"
+        )
 
 
 def run_stages(stages: Sequence[Stage], executor: DatatroveExecutor, *, logs: Path, options: Mapping[str, Any]) -> None:

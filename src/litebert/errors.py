@@ -89,9 +89,9 @@ def suggestion(name: str, known: Iterable[str]) -> str:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """' (did you mean …?)' when something known looks like `name`, else nothing."""
-    close = get_close_matches(name, list(known), n=1)
-    return f" (did you mean {close[0]!r}?)" if close else ""
+    """` (did you mean 'tiny'?)` for the similar names among `known`, else nothing."""
+    similar = similar_names(name, known)
+    return f" (did you mean {' or '.join(map(repr, similar))}?)" if similar else ""
 
 
 def similar_names(name: str, known: Iterable[str]) -> list[str]:

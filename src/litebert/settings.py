@@ -103,6 +103,16 @@ def flatten(values: Mapping[str, Any]) -> dict[str, Leaf]:
     return result
 
 
+def merged_settings(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """`base` with `changes`, group by group."""
+    result = dict(base)
+    for name, value in changes.items():
+        inner = result.get(name)
+        both = isinstance(inner, Mapping) and isinstance(value, Mapping)
+        result[name] = merged_settings(inner, value) if both else value
+    return result
+
+
 def changed_names(before: Mapping[str, Leaf], now: Mapping[str, Leaf]) -> list[str]:
     """Names whose flat values differ; a missing value is None."""
     return sorted(name for name in before.keys() | now.keys() if before.get(name) != now.get(name))

@@ -2,11 +2,12 @@
 
 import pytest
 
-from litebert.api.training_runs import merged, placed
+from litebert.api.training_runs import placed
 from litebert.commands.finetune.finetune_settings import FinetuneRun, LabelledFiles
 from litebert.commands.pretrain.pretrain_settings import PretrainRun
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.errors import ConfigError
+from litebert.settings import merged_settings
 from litebert.training.train_settings import TrainSettings
 
 GROUPS = {"train": TrainSettings, "data": LabelledFiles}
@@ -27,8 +28,9 @@ def test_unknown_settings_are_answered_with_the_nearest_name():
         placed({"learnin_rate": 1e-4}, FinetuneRun, GROUPS)
 
 
-def test_merged_keeps_what_is_not_changed():
-    assert merged({"train": {"a": 1, "b": 2}}, {"train": {"b": 3}, "c": 4}) == {"train": {"a": 1, "b": 3}, "c": 4}
+def test_merged_settings_keep_what_is_not_changed():
+    merged = merged_settings({"train": {"a": 1, "b": 2}}, {"train": {"b": 3}, "c": 4})
+    assert merged == {"train": {"a": 1, "b": 3}, "c": 4}
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from litebert.api.data_sources import DataSource
 from litebert.cli.main import main
 from litebert.commands.finetune.finetune_settings import load_finetune_config
 from litebert.files import expand_home, path_of
-from litebert.model.io.hub import model_directory, resolve_model_directory
+from litebert.model.io.hub import local_model_directory, model_directory
 from litebert.tokenization.tokenizer import Tokenizer
 from support.data.texts import write_documents
 
@@ -63,7 +63,7 @@ def test_python_functions_expand_paths(home):
     (home / "m").mkdir()
     (home / "m" / "config.json").write_text("{}")
     assert DataSource.of("~/x.csv", "train").path == home / "x.csv"
-    assert model_directory("~/m") == resolve_model_directory(Path("~/m")) == home / "m"
+    assert model_directory("~/m") == local_model_directory(Path("~/m")) == home / "m"
     write_documents(home / "x.txt", documents=40)
     litebert.train_tokenizer("~/x.txt", "~/tokens", vocab_size=60).save("~/copy")
     assert (home / "copy").is_dir()

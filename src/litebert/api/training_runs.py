@@ -32,8 +32,8 @@ from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.errors import ConfigError, suggestion
 from litebert.files import expand_home, path_of
 from litebert.manifest import content_digests
-from litebert.model.io.hub import resolve_model_directory
-from litebert.settings import Settings, name_here
+from litebert.model.io.hub import local_model_directory
+from litebert.settings import Settings, merged_settings, name_here
 from litebert.tasks.metrics.metrics import listed_metrics, metric_names
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.tokenization.vocabulary_training import TokenizerSettings
@@ -114,7 +114,7 @@ def pretrain(
     """
     given = placed(settings, PretrainRun, {"train": TrainSettings, "sampling": SamplingSettings})
     validate_one_initialization(given)
-    values = merged(load_recipe(recipe, command="pretrain").settings, given)
+    values = merged_settings(load_recipe(recipe, command="pretrain").settings, given)
     run = pretrain_config(values, corpus=path_of(corpus), where=recipe)
     directory = path_of(out) if out else _pretraining_directory(run)
     result = run_pretraining(run, directory, callbacks=_or_progress(callbacks))
@@ -161,13 +161,13 @@ def finetune(
     if "train" not in sources and "data" not in given:
         raise ConfigError("finetune: no training data; give train=…, or data={'task': NAME, 'directory': DIRECTORY}")
     if "train" in sources and sources["train"].text_pair:
-        given = merged({"data": {"text_pair": sources["train"].text_pair}}, given)
+        given = merged_settings({"data": {"text_pair": sources["train"].text_pair}}, given)
     directory = path_of(out) if out else _finetuning_directory(model, recipe, metrics, given, sources)
     data = directory / DATA
     files = {name: str(source.file_in(data)) for name, source in sources.items()}
     fixed = {"model": str(model), "metrics": names or given.get("metrics", ())}
     base = load_recipe(recipe_of_task(recipe), command="finetune").settings
-    values = merged(base, merged(given, {"data": files, **fixed}))
+    values = merged_settings(base, merged_settings(given, {"data": files, **fixed}))
     # Wrong settings and another directory are refused before rows are written into it.
     load_finetune_config(recipe, given=values, open_files=False)
     RunDirectory(directory).validate_is_run_or_new()
@@ -200,7 +200,7 @@ def _finetuning_directory(
 
 
 def _content_of_model(model: str | Path) -> dict[str, str]:
-    return content_digests(resolve_model_directory(model)) if path_of(model).is_dir() else {}
+    return content_digests(local_model_directory(model)) if path_of(model).is_dir() else {}
 
 
 def _content_of_corpora(run: PretrainRun) -> list[str]:
@@ -234,13 +234,4 @@ def placed(settings: Mapping[str, Any], owner: type[Settings], groups: Mapping[s
             meant = f"did you mean {here}?" if here.partition("=")[0] in known else suggestion(name, known)
             raise ConfigError(f"{name}: no such setting; {meant}")
         result[group] = {**result.get(group, {}), name: value}
-    return result
-
-
-def merged(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """`base` with `changes`, mapping by mapping."""
-    result = dict(base)
-    for name, value in changes.items():
-        inner = result.get(name)
-        result[name] = merged(inner, value) if isinstance(inner, Mapping) and isinstance(value, Mapping) else value
     return result

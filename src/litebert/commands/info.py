@@ -8,7 +8,7 @@ from typing import Any
 from litebert.commands.result import Result
 from litebert.errors import ConfigError, suggestion
 from litebert.model.config import ModelConfig
-from litebert.model.io.hub import fetch_config, resolve_model_directory
+from litebert.model.io.hub import fetch_config, local_model_directory
 from litebert.model.io.model_spec import config_file, read_model_spec
 from litebert.model.layers.lora_settings import LoRASettings
 from litebert.model.model_stats import Flops, Memory, ParameterCounts, flops_per_token, memory, parameter_counts
@@ -118,7 +118,7 @@ def _model_files(name: str) -> Path:
     """The directory or file with the config of a model."""
     path = Path(name)
     if path.is_dir():
-        return resolve_model_directory(path)
+        return local_model_directory(path)
     if path.suffix == ".json" and path.is_file():
         return path
     if path.exists():

@@ -11,7 +11,6 @@ import numpy as np
 import torch
 
 from litebert.errors import ConfigError
-from litebert.files import PRETRAINING_SETTINGS, read_json_object
 from litebert.hub_download import HubOptions
 from litebert.inference.embeddings.embedder import Embedder
 from litebert.inference.embeddings.embedding_settings import DEFAULT_EMBEDDING, EmbeddingSettings
@@ -33,6 +32,7 @@ from litebert.inference.prediction_methods import (
     PredictionMethods,
     validate_order_head,
 )
+from litebert.inference.pretraining_record import pretraining_record
 from litebert.inference.sentence_likelihood import log_likelihoods, validate_causal_steps
 from litebert.inference.sentence_order import order_probabilities
 from litebert.inference.word_masking import Masking, Scoring
@@ -188,7 +188,7 @@ class Predictor(PredictionMethods):
         if scoring == "causal":
             if masking is not None:
                 raise ConfigError("masking: with scoring='causal' nothing is masked; leave it out")
-            validate_causal_steps(self._directory, _recorded_sampling(self._directory))
+            validate_causal_steps(self._directory, pretraining_record(self._directory))
         model, backend = self.backend.model, self.backend
         assert isinstance(model, ForPretraining | ForMaskedLM)
         return log_likelihoods(
@@ -274,12 +274,6 @@ def _load_backend(directory: Path, device: str, precision: InferencePrecision) -
         return Embedder.of(model, tokenizer, precision=resolved)
     longest = spec.config.max_position_embeddings
     return FillMask(model=model, tokenizer=tokenizer, max_length=longest, precision=resolved)
-
-
-def _recorded_sampling(directory: Path) -> dict[str, Any] | None:
-    """How the examples of the pretraining of a model were drawn; None without a record."""
-    file = directory / PRETRAINING_SETTINGS
-    return read_json_object(file, if_missing="take a fresh copy")["sampling"] if file.is_file() else None
 
 
 def _threshold(settings: Any, given: float | None, directory: Path) -> NoAnswerThreshold:

@@ -37,18 +37,18 @@ SECONDS_PER_LINE = 10.0
 """Between two log lines of the progress."""
 
 
-def validate_causal_steps(model: Path, sampling: Mapping[str, Any] | None) -> None:
+def validate_causal_steps(model: Path, record: Mapping[str, Any] | None) -> None:
     """Raise ConfigError if a model cannot predict next tokens, because it was trained on masked tokens only.
 
-    `sampling`: how the examples of its pretraining were drawn; a warning is logged for a model without that record.
+    `record`: that of its pretraining (`pretraining_record`); a warning is logged for a model without one.
     """
-    if sampling is None:
+    if record is None:
         logger.warning(
             "%s: has no record of its pretraining; if it was trained on masked tokens only, its scores of next tokens "
             "mean nothing",
             model,
         )
-    elif not sampling.get("causal_fraction"):
+    elif not record["sampling"].get("causal_fraction"):
         raise ConfigError(
             f"scoring: {model} was pretrained without causal steps, so it cannot predict next tokens; score by "
             "pseudo_log_likelihood, or pretrain with sampling.causal_fraction"

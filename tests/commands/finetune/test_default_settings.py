@@ -4,7 +4,7 @@ import pytest
 
 from litebert.commands.finetune.default_settings import (
     BASE_HIDDEN_SIZE,
-    FEW_ROWS,
+    SMALL_BATCH_ROWS,
     count_rows,
     hidden_size_of,
     settings_for_size,
@@ -70,7 +70,7 @@ def test_default_recipe_is_that_of_a_base_model_with_few_rows_where_sizes_cannot
     (tmp_path / "model").mkdir()
     assert hidden_size_of(str(tmp_path / "model")) is None
     run = load_finetune_config("default", given=missing(tmp_path), out=tmp_path / "run")
-    assert chosen(run) == chosen_for(BASE_HIDDEN_SIZE, FEW_ROWS)
+    assert chosen(run) == chosen_for(BASE_HIDDEN_SIZE, SMALL_BATCH_ROWS)
 
 
 @pytest.mark.parametrize("gone", ["file", "model"])

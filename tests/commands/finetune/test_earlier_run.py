@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from litebert.commands.finetune.default_settings import FEW_ROWS
+from litebert.commands.finetune.default_settings import SMALL_BATCH_ROWS
 from litebert.commands.finetune.earlier_run import validate_same_rows
 from litebert.commands.finetune.finetune import finetune
 from litebert.commands.finetune.finetune_settings import FinetuneRun, load_finetune_config
@@ -173,7 +173,7 @@ def test_finished_run_is_returned_without_the_file_that_its_settings_were_chosen
 def test_rows_that_were_added_to_the_file_of_a_finished_run_are_the_error(default_run, tmp_path):
     finetune(default_run(), tmp_path / "run")
     with (tmp_path / "train.csv").open("a") as file:
-        file.writelines(f"the film number {number} was good,good\n" for number in range(FEW_ROWS))
+        file.writelines(f"the film number {number} was good,good\n" for number in range(SMALL_BATCH_ROWS))
     assert default_run().batch_size == 32
     with pytest.raises(CheckpointError, match=r"train\.csv: its rows are not those"):
         finetune(default_run(), tmp_path / "run")

@@ -6,28 +6,28 @@ import pytest
 
 from litebert.errors import CheckpointError
 from litebert.hub_download import HubOptions
-from litebert.model.io.hub import model_directory, resolve_model_directory
+from litebert.model.io.hub import local_model_directory, model_directory
 
 
 def test_resolve_model_directory_accepts_models_and_runs(tmp_path):
     model = tmp_path / "run" / "model"
     model.mkdir(parents=True)
     (model / "config.json").write_text("{}")
-    assert resolve_model_directory(model) == resolve_model_directory(str(tmp_path / "run")) == model
-    assert resolve_model_directory(tmp_path / "nothing") == tmp_path / "nothing"
+    assert local_model_directory(model) == local_model_directory(str(tmp_path / "run")) == model
+    assert local_model_directory(tmp_path / "nothing") == tmp_path / "nothing"
 
 
 def test_resolve_model_directory_of_an_unfinished_run_is_an_error(tmp_path):
     (tmp_path / "settings.yaml").write_text("kind: finetune\n")
     with pytest.raises(CheckpointError, match="the run has no model yet"):
-        resolve_model_directory(tmp_path)
+        local_model_directory(tmp_path)
 
 
 def test_resolve_model_directory_of_a_sweep_names_its_trials(tmp_path):
     (tmp_path / "settings.yaml").write_text("command: sweep\n")
     (tmp_path / "runs").mkdir()
     with pytest.raises(CheckpointError, match=r"a sweep; give the runs of its trials, .*/runs/\*"):
-        resolve_model_directory(tmp_path)
+        local_model_directory(tmp_path)
 
 
 def test_model_directory_downloads_a_name_only_if_there_is_no_such_path(tmp_path, monkeypatch):

@@ -1,7 +1,7 @@
 """`litebert corpus build`, `verify`, `show` and `stats`."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 from litebert.cli.arguments.common import (
     CorpusDirectory,
@@ -16,6 +16,7 @@ from litebert.cli.arguments.settings_arguments import arguments_of
 from litebert.corpus.corpus_settings import CorpusSettings
 from litebert.corpus.format.shards import Split
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
+from litebert.datatrove_stages import Executor
 
 SHOW = SamplingSettings(max_length=128)
 
@@ -27,7 +28,7 @@ def build(
     out: Path,
     validation: Several = (),
     workers: int = 1,
-    executor: Literal["processes", "local", "slurm", "ray"] = "processes",
+    executor: Executor = "processes",
     executor_options: Several = (),
     settings: Annotated[CorpusSettings, arguments_of(CorpusSettings)],
     json: Json = False,

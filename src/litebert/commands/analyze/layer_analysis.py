@@ -12,12 +12,12 @@ from torch.nn.functional import cosine_similarity
 
 from litebert.analysis.plots import Panel, line_panels
 from litebert.commands.analyze.layers_settings import LayersRun
-from litebert.commands.pretrain.pretraining_record import recorded_sampling
 from litebert.commands.result import Result
 from litebert.corpus.format.matching_corpus import open_matching_corpus
 from litebert.corpus.format.shards import Corpus
 from litebert.corpus.sampling.pretrain_batches import PretrainBatches
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
+from litebert.inference.pretraining_record import recorded_sampling
 from litebert.model.encoder import Encoder, encoder_of
 from litebert.model.io.hub import model_directory
 from litebert.model.io.model_directory import load_model, spec_of

@@ -3,17 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from litebert.corpus.build.build_corpus import CorpusBuild, CorpusReport, build_corpus
 from litebert.corpus.build.build_progress import ProgressCallback
 from litebert.corpus.build.executors import build_with_datatrove
 from litebert.corpus.corpus_settings import CorpusSettings
-from litebert.errors import ConfigError
+from litebert.datatrove_stages import Executor, validate_no_options
 from litebert.settings import with_overrides
 from litebert.tokenization.tokenizer import Tokenizer
-
-Executor = Literal["processes", "local", "slurm", "ray"]
 
 
 @dataclass(frozen=True)
@@ -46,11 +43,7 @@ def build(
 ) -> CorpusReport | SubmittedBuild:
     """Build a corpus; `executor_options` are `key=value` arguments of the datatrove executor."""
     if executor == "processes":
-        if executor_options:
-            raise ConfigError(
-                f"executor_options: found {' '.join(executor_options)}, but executor processes has no options; "
-                "choose another executor or leave them out"
-            )
+        validate_no_options(executor_options)
         return build_corpus(
             files, Tokenizer.load(tokenizer), settings, out, validation=validation, workers=workers, progress=progress
         )

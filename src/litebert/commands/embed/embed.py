@@ -73,7 +73,7 @@ def _embed_files(run: EmbedRun) -> FilesWritten:
     for task in tasks:
         validate_not_input(task.output, task.source)
     run = with_kept_precision(run, run.output, lambda: usable_device(run.device, run.precision))
-    job = FileJob(run=run, load=_load, work=_embed_file, digest=fingerprint)
+    job = FileJob(run=run, load=_load, work=_embed_file, fingerprint=fingerprint)
     return write_files(tasks, job, run.output, run.files)
 
 
@@ -121,12 +121,12 @@ def _number_of_rows(run: EmbedRun) -> int:
 def fingerprint(run: EmbedRun) -> str:
     """Digest of everything that the vectors of a run depend on; complete ones stay on another device."""
     settings = run.model_dump(exclude={"model", "input", "output", "files", "device"})
-    return fingerprint_of([run.input], [Path(run.model)], settings)
+    return fingerprint_of(settings, inputs=[run.input], models=[Path(run.model)])
 
 
 def partial_fingerprint(run: EmbedRun, complete: str) -> str:
     """Digest for the vectors so far, which another device would continue with other numbers; with `fingerprint`."""
-    return fingerprint_of([], [], {"complete": complete, "device": run.device})
+    return fingerprint_of({"complete": complete, "device": run.device})
 
 
 def vector_spec(run: EmbedRun) -> VectorSpec:
@@ -144,7 +144,7 @@ def vector_spec(run: EmbedRun) -> VectorSpec:
 
 def model_digest(model: Path) -> str:
     """Digest of the files of a model directory."""
-    return fingerprint_of([], [model], {})
+    return fingerprint_of(models=[model])
 
 
 @dataclass(frozen=True)

@@ -90,7 +90,7 @@ def evaluate_files(run: EvaluateRun) -> FilesWritten:
     assert run.output is not None
     tasks = file_tasks(run.data, run.output, lambda path: f"{path.name}.json")
     kept = with_kept_precision(run, run.output, lambda: str(DistributedContext.current().device))
-    job = FileJob(run=kept, input_field="data", load=_load, work=_evaluate_one, digest=_digest)
+    job = FileJob(run=kept, input_field="data", load=_load, work=_evaluate_one, fingerprint=_fingerprint)
     return write_files(tasks, job, run.output, run.files)
 
 
@@ -107,7 +107,7 @@ def _evaluate_one(run: EvaluateRun, pipeline: Pipeline) -> Evaluation:
     return evaluation
 
 
-def _digest(run: EvaluateRun) -> str:
+def _fingerprint(run: EvaluateRun) -> str:
     assert run.data is not None
     settings = run.model_dump(exclude={"model", "data", "output", "files"})
-    return fingerprint_of([run.data], [Path(run.model)], settings)
+    return fingerprint_of(settings, inputs=[run.data], models=[Path(run.model)])

@@ -7,13 +7,13 @@ from typing import get_args
 from litebert.commands.evaluate.evaluate_settings import EvaluateRun
 from litebert.commands.evaluate.minimal_pairs import MinimalPairScores, evaluate_minimal_pairs
 from litebert.commands.pretrain.pretrain_settings import PairObjective
-from litebert.commands.pretrain.pretraining_record import pretraining_record, recorded_sampling
 from litebert.commands.pretrain.validation import ValidationScores, ValidationSet
 from litebert.corpus.format.matching_corpus import open_matching_corpus
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.corpus.statistics.token_frequency import token_counts
 from litebert.errors import ConfigError
 from litebert.inference.inference_model import inference_model, resolve_precision
+from litebert.inference.pretraining_record import pretraining_record, recorded_sampling
 from litebert.inference.sentence_likelihood import validate_causal_steps
 from litebert.model.io.model_directory import load_model
 from litebert.model.io.model_spec import ModelSpec, read_model_spec
@@ -30,7 +30,7 @@ def evaluate_suite(run: EvaluateRun, model: Path, suite: Path) -> MinimalPairSco
     """
     trained = pretraining_record(model)
     if run.scoring == "causal":
-        validate_causal_steps(model, trained and trained["sampling"])
+        validate_causal_steps(model, trained)
     elif trained and trained["sampling"].get("causal_fraction"):
         logger.info("%s: was pretrained on next tokens too; --scoring causal scores by them, faster", model)
     counts = None if run.corpus is None else token_counts(open_matching_corpus(run.corpus, "train", model=model))

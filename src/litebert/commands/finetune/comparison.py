@@ -20,7 +20,7 @@ Scores = dict[str, dict[str, float]]
 """Metrics by baseline."""
 SIMILAR: Final = 0.98
 """A training loss above this share of that of constant predictions is not below it."""
-FEW_ROWS: Final = 500
+FEW_TRAIN_ROWS: Final = 500
 FEW_EVAL_ROWS: Final = 50
 """Below it chance alone reaches a Matthews correlation of 0.3."""
 
@@ -122,7 +122,7 @@ def _causes(run: FinetuneRun, data: RunData, outcome: Outcome) -> list[str]:
         causes.append(f"a learning rate of {rate:g} is {level}: set train.learning_rate={usual.learning_rate:.2g}")
     if outcome.steps < steps / 2:
         causes.append(f"{outcome.steps:,} steps are few: set train.duration='{usual.epochs} epochs'")
-    if rows < FEW_ROWS:
+    if rows < FEW_TRAIN_ROWS:
         causes.append(f"{rows:,} training rows are few: give more")
     return causes or ["the texts may not tell the labels: check them, or try another seed or a larger pretrained model"]
 

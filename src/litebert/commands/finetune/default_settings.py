@@ -15,7 +15,7 @@ BASE_HIDDEN_SIZE: Final = 768
 BASE_LEARNING_RATE: Final = 3e-5
 MIN_LEARNING_RATE: Final = 1e-5
 MIN_EPOCHS: Final = 3
-FEW_ROWS: Final = 2000
+SMALL_BATCH_ROWS: Final = 2000
 """Below, a batch has 16 examples instead of 32."""
 SMALL_HIDDEN_SIZE: Final = 384
 """Models up to this size are trained for more epochs, and with dropout if there are fewer than `DROPOUT_ROWS`."""
@@ -51,20 +51,12 @@ def settings_for_size(hidden_size: int, rows: int) -> SizeSettings:
     model and 1,000 for others, at least 3 epochs and at most 20 or 10. Small models have dropout on few rows.
     """
     rate = max(MIN_LEARNING_RATE, BASE_LEARNING_RATE * (BASE_HIDDEN_SIZE / hidden_size) ** 2)
-    batch_size = 16 if rows < FEW_ROWS else 32
+    batch_size = 16 if rows < SMALL_BATCH_ROWS else 32
     is_small = hidden_size <= SMALL_HIDDEN_SIZE
     steps, most = (2000, 20) if is_small else (1000, 10)
     epochs = min(most, max(MIN_EPOCHS, round(steps * batch_size / rows)))
     dropout = 0.2 if is_small and rows < DROPOUT_ROWS else 0.0
     return SizeSettings(float(f"{rate:.1e}"), batch_size, epochs, dropout)
-
-
-def with_defaults(values: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of a run, with `defaults` for those that are missing."""
-    train = values.get("train", {})
-    if isinstance(train, Mapping):
-        train = {**defaults["train"], **train}
-    return {**defaults, **values, "train": train}
 
 
 def defaults_of_run(out: Path, usual: Mapping[str, Any]) -> dict[str, Any]:

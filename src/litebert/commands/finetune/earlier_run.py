@@ -10,7 +10,7 @@ from litebert.commands.fingerprint import fingerprint_of
 from litebert.commands.runs.run_directory import RunDirectory
 from litebert.errors import CheckpointError, ConfigError, DataError, LitebertError
 from litebert.hub_datasets import is_dataset_name, load_split
-from litebert.model.io.hub import resolve_model_directory
+from litebert.model.io.hub import local_model_directory
 from litebert.settings import read_yaml
 from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
 
@@ -55,7 +55,7 @@ def weights_fingerprint(run: FinetuneRun) -> str:
     """Fingerprint of the model directory to start from; empty for random weights and for a model of the hub."""
     if run.from_scratch or not Path(run.model).is_dir():
         return ""
-    return fingerprint_of([], [resolve_model_directory(run.model)], {})
+    return fingerprint_of(models=[local_model_directory(run.model)])
 
 
 def validate_same_weights(run: FinetuneRun, result: FinetuneResult, out: Path) -> None:

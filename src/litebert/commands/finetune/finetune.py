@@ -36,7 +36,7 @@ from litebert.commands.runs.run_precision import warn_slow_bf16, with_measured_p
 from litebert.errors import CheckpointError, ConfigError
 from litebert.files import README, read_json_object, write_text
 from litebert.inference.pipeline import EvaluationSet, Pipeline, Workers
-from litebert.model.io.hub import resolve_model_directory
+from litebert.model.io.hub import local_model_directory
 from litebert.model.io.model_directory import config_contents, save_model, spec_of
 from litebert.model.layers.standardized_head import standardize_head
 from litebert.model.param_groups import count_parameters
@@ -62,7 +62,7 @@ def finetune(run: FinetuneRun, out: Path, *, callbacks: Sequence[Callback] = ())
     An unfinished run in `out` is resumed; the result of a finished one is returned, unless its rows or the
     model that it started from have changed.
     """
-    if resolve_model_directory(run.model).resolve() in (out.resolve(), RunDirectory(out).model.resolve()):
+    if local_model_directory(run.model).resolve() in (out.resolve(), RunDirectory(out).model.resolve()):
         raise ConfigError(f"out: {out} is the run of the model to start from; choose another --out")
     with distributed_context(run.train) as world:
         run = with_saved_precision(run, out, world)

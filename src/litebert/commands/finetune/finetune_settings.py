@@ -9,12 +9,11 @@ from pydantic import BeforeValidator, Discriminator, Field, PlainValidator, Tag,
 
 from litebert.commands.finetune.default_settings import (
     BASE_HIDDEN_SIZE,
-    FEW_ROWS,
+    SMALL_BATCH_ROWS,
     count_rows,
     defaults_of_run,
     hidden_size_of,
     settings_for_size,
-    with_defaults,
 )
 from litebert.commands.recipes import load_recipe
 from litebert.commands.runs.card_settings import CardSettings
@@ -22,7 +21,7 @@ from litebert.commands.runs.compute import Compute
 from litebert.errors import LitebertError
 from litebert.model.config import Pooling
 from litebert.model.layers.lora_settings import Freeze, LoRASettings
-from litebert.settings import NameOrNames, Settings, with_overrides
+from litebert.settings import NameOrNames, Settings, merged_settings, with_overrides
 from litebert.tasks.benchmarks.benchmarks import Split, benchmark_task
 from litebert.tasks.labelled_data import ClassWeights, InvalidAnswers
 from litebert.tasks.readers.columns import Columns
@@ -256,18 +255,18 @@ def load_finetune_config(
     """
     chosen = load_recipe(recipe_of_task(recipe), command="finetune")
     values = with_overrides({**chosen.settings, **(given or {})}, overrides)
-    complete = with_defaults(values, settings_for_size(BASE_HIDDEN_SIZE, FEW_ROWS).to_dict())
+    complete = merged_settings(settings_for_size(BASE_HIDDEN_SIZE, SMALL_BATCH_ROWS).to_dict(), values)
     # Wrong settings are refused before a model or a file is opened.
     run = FinetuneRun.parse(complete, where=chosen.name)
     if complete == values or not open_files:
         return run
-    return FinetuneRun.parse(with_defaults(values, _defaults(run, out)), where=chosen.name)
+    return FinetuneRun.parse(merged_settings(_defaults(run, out), values), where=chosen.name)
 
 
 def _defaults(run: FinetuneRun, out: Path | None) -> dict[str, Any]:
     """What is chosen by size; where a size is not known, what the run in `out` has, so that it can be resumed."""
     hidden_size, rows = hidden_size_of(run.model), num_training_rows(run.data)
-    usual = settings_for_size(hidden_size or BASE_HIDDEN_SIZE, rows or FEW_ROWS).to_dict()
+    usual = settings_for_size(hidden_size or BASE_HIDDEN_SIZE, rows or SMALL_BATCH_ROWS).to_dict()
     return usual if out is None or (hidden_size and rows) else defaults_of_run(out, usual)
 
 
@@ -282,7 +281,7 @@ def num_training_rows(data: LabelledFiles | BenchmarkFiles) -> int | None:
             return len(BenchmarkSplit(task=data.task, split="train", file=own).read(data.directory).examples)
         except LitebertError:  # which the run itself reports
             return None
-    return benchmark_task(data.task).splits["train"].rows or FEW_ROWS
+    return benchmark_task(data.task).splits["train"].rows or SMALL_BATCH_ROWS
 
 
 def without_directory(data: LabelledFiles | BenchmarkFiles) -> dict[str, Any]:

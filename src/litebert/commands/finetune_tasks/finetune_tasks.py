@@ -22,7 +22,7 @@ from litebert.commands.fingerprint import fingerprint_of
 from litebert.commands.result import Result
 from litebert.commands.runs.run_directory import RunDirectory, deciding_settings
 from litebert.commands.runs.run_precision import with_one_precision
-from litebert.commands.sweep.run_trials import validate_inputs
+from litebert.commands.sweep.run_trials import validate_same_inputs
 from litebert.commands.sweep.trial_results import SeedStatistics, statistics_of
 from litebert.errors import ConfigError
 from litebert.files import read_json_object, write_bytes, write_json
@@ -154,7 +154,7 @@ def _runs(run: FinetuneTasksRun, *, start: str) -> Runs:
 
 def _train_in_parallel(runs: Collection[RunOfTask], out: Path, jobs: int) -> list[RunOfTask]:
     """Train the unfinished runs, `jobs` at once, and return those that failed."""
-    validate_inputs((each.settings, each.directory) for each in runs)
+    validate_same_inputs((each.settings, each.directory) for each in runs)
     waiting = [each for each in runs if not each.finished]
     return train_in_parallel(waiting, out, jobs=jobs) if waiting else []
 
@@ -194,7 +194,7 @@ def _differences(
     identity = {"data": without_directory(settings.data), "metric": metric, "precision": precision}
     files = {}
     for name, others in members.items():
-        fingerprint = fingerprint_of([], [member.directory for member in (*models, *others)], identity)
+        fingerprint = fingerprint_of(identity, models=[member.directory for member in (*models, *others)])
         files[name] = run.out / "compared" / name / task / f"difference-{fingerprint[:8]}.json"
     if waiting := {name: members[name] for name, file in files.items() if not file.exists()}:
         data = read_data(settings)
@@ -215,7 +215,7 @@ def _linear_scores(run: FinetuneTasksRun, task: str, *, rows: Mapping[str, str])
     """
     settings = run.run_on(task, name=MODEL, model=run.model, seed=0)
     identity = {"data": without_directory(settings.data), "metrics": settings.metrics, "rows": rows}
-    file = run.out / "baselines" / f"{task}-{fingerprint_of([], [], identity)[:8]}.json"
+    file = run.out / "baselines" / f"{task}-{fingerprint_of(identity)[:8]}.json"
     if not file.exists():
         write_json(file, scores_of_baseline("linear", read_data(settings)))
     return read_json_object(file, if_missing="run the command again")
@@ -248,7 +248,7 @@ def _on_intermediate(run: FinetuneTasksRun, task: str, jobs: int, callbacks: Seq
     """
     settings = run.run_on_intermediate(task)
     model = model_directory(run.model)
-    directory = run.out / "intermediate" / f"{task}-{fingerprint_of([], [model], _identity(settings))[:8]}"
+    directory = run.out / "intermediate" / f"{task}-{fingerprint_of(_identity(settings), models=[model])[:8]}"
     (settings,) = with_one_precision([(settings, directory)], run.out, start_config)
     own = RunOfTask(task, settings, directory)
     if jobs > 1 and not own.finished and (failed := train_in_parallel([own], run.out, jobs=1)):

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import takewhile
 from pathlib import Path
-from typing import Any, Final, Literal, Self, TypeVar
+from typing import Any, Final, Self, TypeVar
 
 from pydantic import Field, model_validator
 
 from litebert.commands.fingerprint import fingerprint_of
 from litebert.commands.result import Result
-from litebert.datatrove_stages import Stage, run_stages
+from litebert.datatrove_stages import Executor, Stage, run_stages, validate_no_options
 from litebert.errors import CheckpointError, ConfigError, DataError
 from litebert.files import read_json_object, write_json
 from litebert.hub_datasets import is_dataset_name
@@ -45,7 +45,7 @@ class FileWorkers(Settings):
 
     workers: int = Field(default=1, gt=0)
     """Processes, or tasks of the executor, that share the files of a pattern; the outputs do not depend on it."""
-    executor: Literal["processes", "local", "slurm", "ray"] = "processes"
+    executor: Executor = "processes"
     """Processes of this machine, or an executor of datatrove: local tasks, a Slurm cluster, a Ray cluster."""
     executor_options: tuple[str, ...] = ()
     """Arguments of the datatrove executor, such as partition=cpu time=04:00:00 for Slurm."""
@@ -72,8 +72,8 @@ class FileJob:
     """(run) → the model."""
     work: Callable[[Any, Any], Any]
     """(run of one file, model) → the result of one file, with `to_dict`; it writes the output."""
-    digest: Callable[[Any], str]
-    """(run of one file) → digest of everything that the output depends on."""
+    fingerprint: Callable[[Any], str]
+    """(run of one file) → the fingerprint of everything that the output depends on."""
 
     def run_of(self, task: "FileTask") -> Any:
         """The settings for one file."""
@@ -130,7 +130,7 @@ def with_kept_precision(run: R, out: Path, device: Callable[[], str]) -> R:
     if run.precision != "auto":
         return run
     others = {"model", "input", "data", "output", "files", "device", "precision"}
-    fingerprint = fingerprint_of([], [Path(run.model)], run.model_dump(exclude=others))
+    fingerprint = fingerprint_of(run.model_dump(exclude=others), models=[Path(run.model)])
     file = out / MARKERS / KEPT_PRECISION
     precision = _kept_precision(file, fingerprint)
     if precision is None:
@@ -224,8 +224,7 @@ def write_files(tasks: Sequence[FileTask], job: FileJob, out: Path, settings: Fi
     shares = _balanced(tasks, settings.workers)
     logs = None
     if settings.executor == "processes":
-        if settings.executor_options:
-            raise ConfigError("executor_options: executor processes has no options; leave them out")
+        validate_no_options(settings.executor_options)
         for _ in run_in_order(partial(_work, job), shares, workers=settings.workers):
             pass
     else:
@@ -255,7 +254,7 @@ def _work(job: FileJob, share: Sequence[FileTask]) -> None:
             continue
         work = work or job.start()
         task.marker.unlink(missing_ok=True)
-        fingerprint = job.digest(job.run_of(task))  # before the work, during which the file may change
+        fingerprint = job.fingerprint(job.run_of(task))  # before the work, during which the file may change
         result = work(task)
         write_json(task.marker, {"fingerprint": fingerprint, "result": result})
         logger.info("%s: written", task.output)
@@ -280,4 +279,4 @@ def _result(task: FileTask, job: FileJob) -> dict[str, Any] | None:
         stored = read_json_object(task.marker, if_missing="run the command again")
     except CheckpointError:
         return None
-    return stored["result"] if stored.get("fingerprint") == job.digest(job.run_of(task)) else None
+    return stored["result"] if stored.get("fingerprint") == job.fingerprint(job.run_of(task)) else None

@@ -92,7 +92,7 @@ def _predict_one(run: PredictRun) -> PredictResult:
         found = "is a directory; give a file, or the benchmark that it holds (--task)" if run.input.is_dir() else ""
         raise DataError(f"{run.input}: {found or 'no such file; check the path'}")
     _texts_of(run).validate_output(run.output)  # before the model is loaded, which takes longer
-    run = with_recorded_precision(run, run.output, _partial_digest)
+    run = with_recorded_precision(run, run.output, _partial_fingerprint)
     return _predict_file(run, _load(run))
 
 
@@ -101,7 +101,7 @@ def _predict_files(run: PredictRun) -> FilesWritten:
     for task in tasks:
         _texts_of(run.model_copy(update={"input": task.source})).validate_output(task.output)
     run = with_kept_precision(run, run.output, lambda: usable_device(run.device, run.precision))
-    job = FileJob(run=run, load=_load, work=_predict_file, digest=_digest)
+    job = FileJob(run=run, load=_load, work=_predict_file, fingerprint=_fingerprint)
     return write_files(tasks, job, run.output, run.files)
 
 
@@ -140,13 +140,13 @@ def _settings(run: PredictRun) -> dict[str, Any]:
     return run.model_dump(exclude={"model", "input", "output", "files"})
 
 
-def _digest(run: PredictRun) -> str:
+def _fingerprint(run: PredictRun) -> str:
     """Of a complete output, which stays when the same command runs on another device."""
     settings = {name: value for name, value in _settings(run).items() if name != "device"}
-    return fingerprint_of([run.input], [Path(run.model)], settings)
+    return fingerprint_of(settings, inputs=[run.input], models=[Path(run.model)])
 
 
-def _partial_digest(run: PredictRun) -> str:
+def _partial_fingerprint(run: PredictRun) -> str:
     """Of predictions so far, which another device would continue with other numbers."""
     return output_fingerprint(run.input, run.output, [Path(run.model)], _settings(run))
 

@@ -151,7 +151,7 @@ def recorded_precisions(
 
 def output_fingerprint(source: Path, output: Path, models: Sequence[Path], settings: Mapping[str, Any]) -> str:
     """Digest of everything that the predictions for `source` depend on."""
-    return fingerprint_of([source], models, {**settings, "output": output.name})
+    return fingerprint_of({**settings, "output": output.name}, inputs=[source], models=models)
 
 
 def _partial_files(output: Path) -> tuple[Path, Path]:

@@ -227,5 +227,5 @@ def expected_memory(run: PretrainRun, *, processes: int = 1) -> Memory:
 
 def _optimizer_states(run: PretrainRun) -> int:
     """Numbers in the state of the optimizer, over all processes."""
-    spec = ModelSpec.parse({"model": "ForPretraining", "config": run.model.to_dict()}, where="model")
+    spec = ModelSpec(model="ForPretraining", config=run.model)
     return state_elements(build(spec, device="meta"), run.train)

@@ -74,7 +74,7 @@ def load_init_checkpoint(source: str, config: ModelConfig, tokenizer: Tokenizer,
     if merged := merged_blocks(weights.config, config):
         blocks = ", ".join(f"{name} from {' and '.join(map(str, numbers))}" for name, numbers in merged.items())
         logger.warning("%s: blocks that are means, never trained, of several of its blocks: %s", source, blocks)
-    spec = ModelSpec.parse({"model": "ForPretraining", "config": config.to_dict()}, where="model")
+    spec = ModelSpec(model="ForPretraining", config=config)
     names = build(spec, device="meta").state_dict()
     new = [name for name in names if name not in tensors and name.startswith(OPTIONAL_PREFIXES)]
     model = load_weights(spec, tensors, where=source, fresh=new, seed=seed)
@@ -130,7 +130,7 @@ def _validate_vocabulary(source: str, weights: SourceWeights, tokenizer: Tokeniz
 def init_checkpoint_fingerprint(source: str | None) -> str:
     """One digest of `weights_digests`; empty where there are none."""
     digests = weights_digests(source) if source is not None else {}
-    return fingerprint_of([], [], digests) if digests else ""
+    return fingerprint_of(digests) if digests else ""
 
 
 def weights_digests(source: str) -> dict[str, str]:

@@ -10,7 +10,13 @@ from torch import nn
 
 from litebert.commands.fingerprint import fingerprint_of
 from litebert.commands.pretrain.init_checkpoint import init_checkpoint_fingerprint
-from litebert.commands.pretrain.pretrain_result import PretrainResult, export, full_model, model_files, provenance
+from litebert.commands.pretrain.pretrain_result import (
+    PretrainResult,
+    full_model,
+    model_files,
+    provenance,
+    write_finished_run,
+)
 from litebert.commands.pretrain.pretrain_settings import PretrainRun
 from litebert.commands.pretrain.pretrain_start import PretrainStart
 from litebert.commands.pretrain.pretraining_objective import PretrainingObjective, training_flops
@@ -169,7 +175,7 @@ def _finish(
         init_checkpoint=_saved_fingerprint(directory),
     )
     world.on_rank_zero(
-        lambda: export(
+        lambda: write_finished_run(
             result, run, exported=exported, best=best_place, last=last, tokenizer=start.tokenizer, directory=directory
         )
     )
@@ -211,7 +217,7 @@ def _examples_of(run: PretrainRun, corpus: str) -> str:
     """Digest of what decides the validation examples."""
     # Without defaults, so that a later version with more settings has the same digest.
     drawn = run.model_dump(mode="json", include=set(_DRAWN_BY), exclude_defaults=True)
-    return fingerprint_of([], [], {"corpus": corpus, **drawn})
+    return fingerprint_of({"corpus": corpus, **drawn})
 
 
 def _best_place(directory: RunDirectory, steps: int) -> Path | None:

@@ -64,7 +64,7 @@ class PretrainResult(Result):
         return "\n".join([*lines, f"model: {self.model}"])
 
 
-def export(
+def write_finished_run(
     result: PretrainResult,
     run: PretrainRun,
     *,
@@ -163,6 +163,5 @@ def _card(result: PretrainResult, run: PretrainRun, model: nn.Module, *, evaluat
 
 def full_model(model: nn.Module, run: PretrainRun) -> nn.Module:
     """The pretraining model with all its weights on the CPU, sharded or not; every process must call."""
-    values = {"model": "ForPretraining", "config": run.model.to_dict(), "pairing": run.sampling.pairing}
-    spec = ModelSpec.parse(values, where="model")
+    spec = ModelSpec(model="ForPretraining", config=run.model, pairing=run.sampling.pairing)
     return load_weights(spec, model_tensors(model), where="the trained model")

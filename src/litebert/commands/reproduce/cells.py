@@ -19,7 +19,6 @@ from litebert.commands.finetune.finetune_settings import (
     without_directory,
 )
 from litebert.commands.finetune.tasks_with_files import directory_of
-from litebert.commands.pretrain.init_checkpoint import weights_digests
 from litebert.commands.pretrain.pretrain_settings import load_pretrain_config
 from litebert.commands.reproduce.tables.paper_tables import BaselineName, Row, Table
 from litebert.commands.reproduce.tables.scales import Scale, Value
@@ -181,6 +180,8 @@ def pretrain_cell(
     if run.progressive_depth is None:
         del identity["progressive_depth"]  # runs of versions without this setting keep their names
     if run.init_checkpoint is not None:  # the same path may hold other weights
+        from litebert.commands.pretrain.init_checkpoint import weights_digests  # imports torch
+
         identity["init_checkpoint"] = weights_digests(run.init_checkpoint) or run.init_checkpoint
     return Cell("pretrain", run.to_dict(), identity, (start,) if start else ())
 

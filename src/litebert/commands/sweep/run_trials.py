@@ -35,7 +35,7 @@ def train_all(trials: Sequence[Trial], paths: SweepPaths, *, jobs: int, callback
     Raises StoppedBySignalError after a signal, once every running trial has saved its state, and CheckpointError if
     the data or the model are not those of the finished trials.
     """
-    validate_inputs((trial.run, paths.run(trial.name)) for trial in trials)
+    validate_same_inputs((trial.run, paths.run(trial.name)) for trial in trials)
     # Diverged trials are left out: they would diverge again.
     waiting = [trial for trial in trials if result_of(trial, paths).state in ("failed", "unfinished")]
     logger.info("training %d of %d trials", len(waiting), len(trials))
@@ -48,7 +48,7 @@ def train_all(trials: Sequence[Trial], paths: SweepPaths, *, jobs: int, callback
         _log_result(trial, paths)
 
 
-def validate_inputs(runs: Iterable[tuple[FinetuneRun, Path]]) -> None:
+def validate_same_inputs(runs: Iterable[tuple[FinetuneRun, Path]]) -> None:
     """Raise CheckpointError if a finished run had other rows or initial weights; each file and model is read once."""
     read = []
     models = set()

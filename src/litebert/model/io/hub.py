@@ -21,7 +21,7 @@ def model_directory(source: Path | str, *, hub: HubOptions = HUB) -> Path:
     """
     path = path_of(source)
     if path.is_dir():
-        return resolve_model_directory(path)
+        return local_model_directory(path)
     if path.exists():
         raise CheckpointError(f"{source}: is a file; give the directory that holds it")
     if isinstance(source, Path):
@@ -55,7 +55,7 @@ def is_released(preset: str) -> bool:
     return preset.startswith("albert-") and preset.endswith(("-v1", "-v2"))
 
 
-def resolve_model_directory(path: Path | str) -> Path:
+def local_model_directory(path: Path | str) -> Path:
     """The model directory at `path`, or that of the run at `path`, on this machine only.
 
     Raises CheckpointError if the run has no model yet.

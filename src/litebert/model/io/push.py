@@ -10,7 +10,7 @@ from huggingface_hub.utils import validate_repo_id
 
 from litebert.errors import CheckpointError, ConfigError
 from litebert.manifest import MANIFEST, verify_manifest
-from litebert.model.io.hub import resolve_model_directory
+from litebert.model.io.hub import local_model_directory
 from litebert.model.io.model_spec import CONFIG, read_model_spec
 
 _EARLIER_WEIGHTS: Final = [
@@ -60,7 +60,7 @@ def push_to_hub(
         raise ConfigError(f"{name[:96]!r}: not a name on the hub; give it as OWNER/NAME") from None
     from litebert.model.io.weight_files import has_weights  # imports torch
 
-    directory = resolve_model_directory(model)
+    directory = local_model_directory(model)
     if not (directory / CONFIG).is_file():
         raise CheckpointError(f"{directory}: no {CONFIG} here; give a model or run directory")
     read_model_spec(directory)

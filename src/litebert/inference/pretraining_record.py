@@ -3,8 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from litebert.commands.runs.run_directory import RunDirectory
-from litebert.files import PRETRAINING_SETTINGS, read_json_object
+from litebert.files import PRETRAINING_SETTINGS, RUN_SETTINGS, read_json_object
 from litebert.model.io.model_spec import ModelSpec
 from litebert.settings import read_yaml
 
@@ -27,7 +26,7 @@ def pretraining_record(model: Path) -> dict[str, Any] | None:
     """
     if (beside := model / PRETRAINING_SETTINGS).is_file():
         return read_json_object(beside, if_missing="take a fresh copy")
-    files = [RunDirectory(directory).settings_file for directory in model.resolve().parents[:2]]
+    files = [directory / RUN_SETTINGS for directory in model.resolve().parents[:2]]
     file = next((file for file in files if file.is_file()), None)
     settings = read_yaml(file) if file else {}
     return settings if settings.get("command") == "pretrain" else None
