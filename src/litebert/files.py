@@ -22,6 +22,7 @@ RUN_SETTINGS = "settings.yaml"
 """The resolved settings of a run, in its directory."""
 TRAINER_STATE = "trainer_state.json"
 """Step and progress, in a checkpoint."""
+_CHECKPOINT = re.compile(r"step-(\d{8,})")
 README = "README.md"
 """The page of a directory, which people edit: it has no checksum, and one in an older manifest is not compared."""
 TASK = "task.json"
@@ -230,3 +231,10 @@ _MESSAGES = {
     errno.ENOTDIR: "a part of the path is a file, not a directory",
     errno.EEXIST: "a file of that name is in the way; choose another place",
 }
+
+
+def checkpoint_paths(directory: Path) -> dict[int, Path]:
+    """The checkpoints in `directory` by step, oldest first; they may be damaged."""
+    found = directory.glob("step-*") if directory.is_dir() else ()
+    matches = [(match, path) for path in found if (match := _CHECKPOINT.fullmatch(path.name))]
+    return dict(sorted((int(match[1]), path) for match, path in matches))

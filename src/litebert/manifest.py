@@ -113,7 +113,12 @@ def verify_manifest(
 
 
 def content_digests(directory: Path) -> dict[str, str]:
-    """Relative path → SHA-256 of every file below `directory` but README.md, from its manifest if it has one."""
+    """Relative path → SHA-256 of every file below `directory` but README.md, from its manifest if it has one.
+
+    Without a manifest, hidden files do not count: file managers and version control write them.
+    """
     if (directory / MANIFEST).is_file():
         return {name: digest for name, digest in read_manifest(directory).items() if name != README}
-    return {path.relative_to(directory).as_posix(): sha256(path) for path in _checked_files(directory)}
+    names = {path.relative_to(directory): path for path in _checked_files(directory)}
+    visible = {name: path for name, path in names.items() if not any(part.startswith(".") for part in name.parts)}
+    return {name.as_posix(): sha256(path) for name, path in visible.items()}

@@ -90,7 +90,7 @@ class Bundle:
 
 def open_bundle(path: Path) -> Bundle:
     """The checkpoint at a prefix (`model.ckpt-best`), at its `.index` file, or the only one of a directory."""
-    prefix = _prefix(path)
+    prefix = prefix_of(path)
     index = index_file(prefix)
     try:
         return Bundle(prefix, *read_index(index.read_bytes()))
@@ -139,7 +139,8 @@ def _data_file(prefix: Path, shard: int, *, of: int) -> Path:
     return prefix.with_name(f"{prefix.name}.data-{shard:05d}-of-{of:05d}")
 
 
-def _prefix(path: Path) -> Path:
+def prefix_of(path: Path) -> Path:
+    """The prefix of the names of the files of a checkpoint, given as prefix, `.index` file or directory."""
     if path.suffix == ".index":
         return path.with_suffix("")
     if not path.is_dir():

@@ -4,6 +4,7 @@ The config is `albert_config.json` beside the checkpoint; its "gelu" is the tanh
 (pretraining, GLUE, RACE, SQuAD 1.1 or 2.0) is recognised by the variables of its head. Optimizer state is dropped.
 """
 
+import glob
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +16,7 @@ from torch import Tensor
 
 from litebert.errors import CheckpointError, ConfigError
 from litebert.files import read_json_object, write_json, write_text
-from litebert.interop.tensor_bundle import Bundle, index_file, open_bundle, write_bundle
+from litebert.interop.tensor_bundle import Bundle, index_file, open_bundle, prefix_of, write_bundle
 from litebert.manifest import MANIFEST, atomic_directory, verify_manifest
 from litebert.model.config import ModelConfig
 from litebert.model.io.hf_weights import MappedWeights
@@ -80,6 +81,14 @@ def read_tf_checkpoint(path: Path, *, as_model: ModelName | None = None, labels:
         )
     values = {"model": model, "config": settings.to_dict(), "labels": names}
     return SourceModel(ModelSpec.parse(values, where=str(bundle.prefix)), weights, ignored)
+
+
+def checkpoint_files(path: Path) -> list[Path]:
+    """The files that `read_tf_checkpoint` reads: config, index and data; none if there is no index."""
+    prefix = prefix_of(path)
+    data = sorted(prefix.parent.glob(f"{glob.escape(prefix.name)}.data-*"))
+    config, index = prefix.with_name(CONFIG), index_file(prefix)
+    return [*([config] if config.is_file() else []), index, *data] if index.is_file() else []
 
 
 def write_tf_checkpoint(

@@ -203,5 +203,48 @@ def test_finished_run_from_another_model_of_the_same_name_is_refused(values, tin
         finetune(run(values), tmp_path / "run")
 
 
+def test_run_that_begins_anew_answers_for_its_own_model(values, tiny_tokenizer, tmp_path):
+    """A run that was killed before its first checkpoint, and whose model was trained again."""
+    values["train"] |= {"duration": "3 steps", "checkpoint_every": "3 steps"}
+    values["model"] = str(save_pretrained(tiny_tokenizer, tmp_path / "encoder"))
+    with pytest.raises(KilledError):
+        finetune(run(values), tmp_path / "run", callbacks=[killer("step", 1)])
+    shutil.rmtree(tmp_path / "encoder")
+    save_pretrained(tiny_tokenizer, tmp_path / "encoder", intermediate_size=32)
+    result = finetune(run(values), tmp_path / "run")
+    assert finetune(run(values), tmp_path / "run").model_fingerprint == result.model_fingerprint
+
+
+def test_run_that_begins_anew_names_the_rows_that_it_holds_out_itself(values, tmp_path):
+    values["train"] |= {"duration": "3 steps", "checkpoint_every": "3 steps"}
+    values["data"] = {"train": str(tmp_path / "train.csv"), "dev": {"fraction": 0.25}}
+    with pytest.raises(KilledError):
+        finetune(run(values), tmp_path / "run", callbacks=[killer("step", 1)])
+    with (tmp_path / "train.csv").open("a") as file:
+        file.writelines(f"the film number {number} was good,good\n" for number in range(9))
+    finetune(run(values), tmp_path / "run")
+    finetune(run(values), tmp_path / "fresh")
+    for name in ("rows.json", "dev.csv"):
+        assert (tmp_path / "run" / name).read_text() == (tmp_path / "fresh" / name).read_text()
+
+
+def test_run_whose_environment_is_gone_finishes(values, tmp_path):
+    values["train"] |= {"duration": "3 steps", "checkpoint_every": "1 steps"}
+    with pytest.raises(KilledError):
+        finetune(run(values), tmp_path / "run", callbacks=[killer("checkpoint", 1)])
+    (tmp_path / "run" / "environment.json").unlink()
+    assert finetune(run(values), tmp_path / "run").model_fingerprint == ""
+
+
+def test_run_that_is_shortened_to_before_its_best_model_is_refused(values, tmp_path):
+    values["train"] |= {"duration": "6 steps", "checkpoint_every": "2 steps", "evaluate_every": "3 steps"}
+    with pytest.raises(KilledError):
+        finetune(run(values), tmp_path / "run", callbacks=[killer("step", 4)])
+    values["train"] |= {"duration": "2 steps", "allow_config_changes": ["train.duration"]}
+    message = r"model: is of step 3, the last step is 2: the run was shortened to before its first evaluation: raise"
+    with pytest.raises(CheckpointError, match=message):
+        finetune(run(values), tmp_path / "run")
+
+
 def test_random_weights_are_not_compared(values, tmp_path):
     assert finetune(run(values, from_scratch=True), tmp_path / "run").model_fingerprint == ""

@@ -17,7 +17,7 @@ from litebert.model.config import ModelConfig
 from litebert.model.io.model_directory import load_model, save_model
 from litebert.model.layers.lora import attach
 from litebert.model.layers.lora_settings import LoRASettings
-from litebert.model.models import ForMaskedLM, ForPretraining, ForQuestionAnswering
+from litebert.model.models import ForMaskedLM, ForMultipleChoice, ForPretraining, ForQuestionAnswering
 from litebert.tokenization.tokenizer import Tokenizer
 from support.runs.pretrain_runs import ONE_BLOCK, SIZES
 
@@ -134,6 +134,13 @@ def test_init_checkpoint_can_be_one_checkpoint_of_a_run(run, tokenizer, tmp_path
     assert same(load_init_checkpoint(str(checkpoint), config(2), tokenizer, seed=0), load_model(run / "model"))
     moved = Path(shutil.copytree(checkpoint, tmp_path / "moved"))
     assert same(load_init_checkpoint(str(moved), config(2), tokenizer, seed=0), load_model(run / "model"))
+
+
+def test_init_checkpoint_in_tensorflow_may_have_the_head_of_another_task(model, tokenizer, tmp_path):
+    source = model(ForMultipleChoice)
+    convert(source, tmp_path / "theirs", to="tensorflow")
+    started = load_init_checkpoint(str(tmp_path / "theirs"), config(2), tokenizer, seed=0).encoder
+    assert same(started, load_model(source).encoder)
 
 
 @pytest.mark.parametrize("to", ["transformers", "tensorflow"])

@@ -82,7 +82,7 @@ def test_finished_run_with_other_documents_in_its_corpus_is_refused(finished, co
     out, _ = finished
     monkeypatch.setattr(Corpus, "fingerprint", "another")
     with pytest.raises(
-        CheckpointError, match=r"its documents are not those that the finished run in .* was trained on"
+        CheckpointError, match=r"the documents are not those that the finished run in .* was trained on"
     ):
         pretrain(plan(corpus_directory, SEED), out)
 
@@ -416,7 +416,10 @@ def test_run_that_is_shortened_to_a_checkpoint_without_an_evaluation_exports_the
     shorter = ["train.duration=3 steps", "train.allow_config_changes=[train.duration]"]
     result = pretrain(plan(corpus_directory, *given, *shorter), tmp_path / "run")
     assert result.steps == 3
-    assert "| exported model | the last: no other was evaluated |" in (result.model / "README.md").read_text()
+    assert (
+        "| exported model | the last: no model of the run until then was evaluated |"
+        in (result.model / "README.md").read_text()
+    )
 
 
 def test_run_that_is_shortened_to_before_its_best_model_exports_the_last_model(corpus_directory, tmp_path):
@@ -431,6 +434,7 @@ def test_run_that_is_shortened_to_before_its_best_model_exports_the_last_model(c
     exported, last = (load_model(tmp_path / "run" / name).state_dict() for name in ("model", "last"))
     assert all(torch.equal(exported[name], tensor) for name, tensor in last.items())
     assert not (result.model / "evaluation.json").exists()
+    assert "| exported model | the last: no model of the run until then" in (result.model / "README.md").read_text()
 
 
 def test_finished_run_without_checkpoints_does_not_begin_again(corpus_directory, tmp_path):

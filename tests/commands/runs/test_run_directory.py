@@ -98,7 +98,8 @@ def test_run_directory_half_created_by_a_killed_process_can_be_reopened(tmp_path
     [
         ({"seed": 1}, r"\(seed\)"),
         ({"inner": {"rate": 0.2}}, r"\(inner\.rate\)"),
-        ({"command": "finetune"}, r"\(command\)"),
+        ({"command": "finetune"}, r"run: is a run of `pretrain`; choose another --out"),
+        ({"command": "finetune", "allowed": ("command",)}, r"run: is a run of `pretrain`"),
         ({"seed": 1, "inner": {"rate": 0.2}}, r"\(inner\.rate, seed\)"),
     ],
 )

@@ -31,7 +31,7 @@ from litebert.commands.finetune.setup import (
     write_dev_rows,
 )
 from litebert.commands.runs.best_model import EVALUATION, BestModel, Record, evaluation_file
-from litebert.commands.runs.run_directory import ENVIRONMENT, RunDirectory
+from litebert.commands.runs.run_directory import RunDirectory
 from litebert.commands.runs.run_precision import warn_slow_bf16, with_measured_precision, with_saved_precision
 from litebert.errors import CheckpointError, ConfigError
 from litebert.files import README, read_json_object, write_text
@@ -54,6 +54,9 @@ from litebert.training.trainer import RunInfo, Trainer, TrainResult
 
 logger = logging.getLogger(__name__)
 _MODEL_FINGERPRINT = "model_fingerprint"
+_NO_EVALUATION = (
+    "the run was shortened to before its first evaluation: raise train.duration, or start in a new directory"
+)
 
 
 def finetune(run: FinetuneRun, out: Path, *, callbacks: Sequence[Callback] = ()) -> FinetuneResult:
@@ -82,6 +85,7 @@ def _train(
 ) -> FinetuneResult:
     data = read_data(run)
     weights = loss_weights(run, data.train)
+    model_fingerprint = world.on_rank_zero(lambda: weights_fingerprint(run))
     pipeline = _pipeline(run, data)
     model = pipeline.model
     run = with_measured_precision(run, spec_of(model).config, world)
@@ -119,9 +123,9 @@ def _train(
     )
     trainer.validate_checkpoint()
     # Everything is read and validated now; nothing was written so far.
-    world.on_rank_zero(lambda: _begin(run, data, directory))
+    world.on_rank_zero(lambda: directory.begin(run, command="finetune"))
     baselines = world.on_rank_zero(lambda: baseline_scores(data) if run.baseline else {})
-    trained = trainer.fit(on_locked=lambda: directory.continue_with(run, command="finetune"))
+    trained = trainer.fit(on_locked=lambda: _continue(directory, run, data, model_fingerprint))
     return world.on_rank_zero(lambda: _finish(run, data, trained, pipeline, directory, baselines))
 
 
@@ -176,11 +180,13 @@ def _validate_same_examples(directory: RunDirectory, dev: EvaluationSet) -> None
         )
 
 
-def _begin(run: FinetuneRun, data: RunData, directory: RunDirectory) -> None:
-    words = {**provenance(run, data), _MODEL_FINGERPRINT: weights_fingerprint(run)}
-    directory.begin(run, command="finetune", provenance=words)
-    if data.is_split:
-        write_dev_rows(directory.path, data.train, data.dev)
+def _continue(directory: RunDirectory, run: FinetuneRun, data: RunData, model_fingerprint: str) -> None:
+    """Without a checkpoint, nothing stays of the run there: it may have had another model and other rows."""
+    if not directory.has_checkpoint:
+        directory.write_environment({**provenance(run, data), _MODEL_FINGERPRINT: model_fingerprint})
+        if data.is_split:
+            write_dev_rows(directory.path, data.train, data.dev)
+    directory.continue_with(run, command="finetune")
 
 
 def _finish(
@@ -193,6 +199,10 @@ def _finish(
 ) -> FinetuneResult:
     """The result, also written to the directory and to the card of the model."""
     best = _evaluation(directory)
+    if best["step"] > trained.steps:
+        raise CheckpointError(
+            f"{directory.model}: is of step {best['step']}, the last step is {trained.steps}: {_NO_EVALUATION}"
+        )
     losses = read_curves(directory.metrics).get("train/loss")  # None if no loss was finite
     outcome = Outcome(
         best=best,
@@ -217,25 +227,16 @@ def _finish(
         baselines=baselines,
         remarks=remarks(run, data, outcome),
         rows=data.fingerprints,
-        model_fingerprint=_environment(directory).get(_MODEL_FINGERPRINT, ""),
+        model_fingerprint=directory.recorded(_MODEL_FINGERPRINT),
     )
     write_text(directory.model / README, finetune_card(run, data, result, pipeline.model))
     directory.finish(result)
     return result
 
 
-def _environment(directory: RunDirectory) -> Record:
-    """What was written when the run began, which a resumed run keeps."""
-    return read_json_object(directory.path / ENVIRONMENT, if_missing="start in a new directory")
-
-
 def _evaluation(directory: RunDirectory) -> Record:
     """The evaluation of the best model."""
-    advice = (
-        "it was removed, or the run was shortened to before its first evaluation: raise train.duration, or start in a "
-        "new directory"
-    )
-    return read_json_object(directory.model / EVALUATION, if_missing=advice)
+    return read_json_object(directory.model / EVALUATION, if_missing=f"it was removed, or {_NO_EVALUATION}")
 
 
 def _best_model(

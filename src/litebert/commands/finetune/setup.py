@@ -292,13 +292,11 @@ def _lengths(examples: Sequence[Any], pipeline: Pipeline) -> np.ndarray:
 
 
 def write_dev_rows(directory: Path, train: LabelledData, dev: LabelledData) -> None:
-    """Write `dev.csv` (.tsv, .jsonl, …), which `evaluate` reads, and `rows.json`, unless they exist.
+    """Write `dev.csv` (.tsv, .jsonl, …), which `evaluate` reads, and `rows.json`.
 
     The file is `dev.jsonl` for Parquet, for a data set of the hub, and for a .tsv file whose rows .tsv cannot hold.
     `rows.json` has the line of each training and development row in the training file; its id where rows have no line.
     """
-    if (directory / ROWS).exists():
-        return
     suffix, text = _dev_text(dev)
     write_text(directory / f"dev{suffix}", text)
     parts = {"train": _row_names(train), "dev": _row_names(dev)}

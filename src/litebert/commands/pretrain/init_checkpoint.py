@@ -5,7 +5,6 @@ steps, schedule, optimizer and data start from the beginning. Source: ALBERT, ap
 from the one before, and xxlarge from a model of six layers.
 """
 
-import glob
 import logging
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,7 +16,7 @@ from litebert.commands.fingerprint import fingerprint_of
 from litebert.errors import CheckpointError, ConfigError
 from litebert.files import RUN_SETTINGS, path_of, sha256
 from litebert.interop.convert_weights import is_tf_checkpoint, vocabulary_directory
-from litebert.interop.tf_checkpoint import read_tf_checkpoint
+from litebert.interop.tf_checkpoint import checkpoint_files, read_tf_checkpoint
 from litebert.manifest import content_digests
 from litebert.model.config import ModelConfig
 from litebert.model.io.model_directory import build, load_weights, read_directory
@@ -90,7 +89,7 @@ def _read(source: str) -> SourceWeights:
     if path is None:
         raise ConfigError(f"init_checkpoint: {source} has neither a model nor a checkpoint yet; train it first")
     if is_tf_checkpoint(path):
-        checkpoint = read_tf_checkpoint(path)
+        checkpoint = read_tf_checkpoint(path, as_model="ForPretraining")  # its other head is not read
         return SourceWeights(checkpoint.spec.config, checkpoint.weights.tensors, vocabulary_directory(path))
     stored = read_directory(path if path.exists() else source)
     if stored.spec.adapters is not None:
@@ -134,12 +133,11 @@ def init_checkpoint_fingerprint(source: str | None) -> str:
 
 
 def weights_digests(source: str) -> dict[str, str]:
-    """Digests of the files that `load_init_checkpoint` would read; none for a name on the hub."""
-    path = _weights_at(source)
-    if path is None:
+    """Digests of the files that `load_init_checkpoint` would read; none where it finds none, or a name on the hub."""
+    try:
+        path = _weights_at(source)
+        if path is not None and is_tf_checkpoint(path):
+            return {file.name: sha256(file) for file in checkpoint_files(path)}
+    except CheckpointError:  # damaged: `load_init_checkpoint` raises it
         return {}
-    if path.is_dir():
-        return content_digests(path)
-    prefix = path.stem if path.suffix == ".index" else path.name  # of the names of the files of TensorFlow
-    files = sorted(path.parent.glob(f"{glob.escape(prefix)}.*"))
-    return {file.name: sha256(file) for file in files if file.is_file()}
+    return content_digests(path) if path is not None and path.is_dir() else {}

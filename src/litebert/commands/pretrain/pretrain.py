@@ -23,11 +23,10 @@ from litebert.commands.pretrain.pretraining_objective import PretrainingObjectiv
 from litebert.commands.pretrain.progressive_layers import ProgressiveLayers
 from litebert.commands.pretrain.validation import ValidationScores, ValidationSet
 from litebert.commands.runs.best_model import BestModel, evaluation_file, step_of_best
-from litebert.commands.runs.run_directory import ENVIRONMENT, RunDirectory
+from litebert.commands.runs.run_directory import RunDirectory
 from litebert.commands.runs.run_precision import warn_slow_bf16, with_measured_precision, with_saved_precision
 from litebert.corpus.statistics.token_frequency import unigram_entropy
 from litebert.errors import CheckpointError
-from litebert.files import read_json_object
 from litebert.model.io.model_directory import config_contents, load_model, save_model
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.training.callbacks.callback import Callback
@@ -40,6 +39,9 @@ from litebert.training.trainer import RunInfo, Trainer, TrainResult
 logger = logging.getLogger(__name__)
 
 _INIT_CHECKPOINT_FINGERPRINT = "init_checkpoint_fingerprint"
+_VALIDATION_EXAMPLES = "validation_examples"
+_INITIALIZATION = "initialization"
+"""Entries of `environment.json`."""
 _DRAWN_BY = ("sampling", "max_eval_examples", "eval_pair_objectives")
 """Settings that decide which validation examples there are, besides the corpus."""
 
@@ -67,10 +69,11 @@ def _validate_same_inputs(start: PretrainStart, result: PretrainResult, out: Pat
     Weights that are no longer there cannot be compared.
     """
     run, found = start.run, init_checkpoint_fingerprint(start.run.init_checkpoint)
-    if result.corpus not in ("", start.corpus.fingerprint):
+    # Earlier versions recorded that of the corpus alone.
+    if result.corpus not in ("", start.corpus.fingerprint, start.corpora_fingerprint):
         raise CheckpointError(
-            f"{run.corpus}: its documents are not those that the finished run in {out} was trained on; restore "
-            "the corpus, or choose another --out"
+            f"{start.names_of_corpora}: the documents are not those that the finished run in {out} was trained on; "
+            "restore them, or choose another --out"
         )
     if found and result.init_checkpoint not in ("", found):
         raise CheckpointError(
@@ -83,12 +86,13 @@ def _train(
     start: PretrainStart, directory: RunDirectory, world: DistributedContext, callbacks: Sequence[Callback]
 ) -> PretrainResult:
     run = start.run
+    weights = world.on_rank_zero(lambda: _weights_to_start_from(run, directory))
     model = start.model(directory, world).to(world.device)
     validation = None
     if run.max_eval_examples:
         drawn = (run.corpus, run.sampling, run.max_eval_examples)
         validation = ValidationSet(*drawn, run.train.precision, world, run.eval_pair_objectives)
-    initial_scores = _initial_scores(run, directory, model, validation) if validation else None
+    initial_scores = _initial_scores(start, directory, model, validation) if validation else None
     best = _best_model(start, validation, directory, initial_scores) if validation else None
     layers = ProgressiveLayers(model.encoder, run.first_part) if run.first_part else None
     trainer = Trainer(
@@ -110,7 +114,7 @@ def _train(
     trainer.validate_checkpoint()
     # Everything that the settings name has been opened and validated; nothing was written until here.
     world.on_rank_zero(lambda: directory.begin(run, command="pretrain"))
-    trained = trainer.fit(on_locked=lambda: _continue(directory, run, initial_scores))
+    trained = trainer.fit(on_locked=lambda: _continue(directory, start, initial_scores, weights))
     return _finish(
         *(start, trained),
         model=model,
@@ -134,7 +138,7 @@ def _run_info(
             "tokenizer": tokenizer.fingerprint,
         },
         descriptions={
-            "batches": f"the examples that `sampling` draws from {run.corpus}",
+            "batches": f"the examples that `sampling` draws from {start.names_of_corpora}",
             "corpus": f"the documents of {run.corpus}",
             "tokenizer": "the vocabulary and settings of the tokenizer",
         },
@@ -171,8 +175,8 @@ def _finish(
         step_seconds=trained.step_seconds,
         start=initial_scores,
         end=scores,
-        corpus=start.corpus.fingerprint,
-        init_checkpoint=_saved_fingerprint(directory),
+        corpus=start.corpora_fingerprint,
+        init_checkpoint=_recorded_fingerprint(directory, run),
     )
     world.on_rank_zero(
         lambda: write_finished_run(
@@ -182,10 +186,15 @@ def _finish(
     return result
 
 
-def _saved_fingerprint(directory: RunDirectory) -> str:
-    """Fingerprint of the weights that the run started from, written when it began."""
-    file = directory.path / ENVIRONMENT
-    return read_json_object(file, if_missing="").get(_INIT_CHECKPOINT_FINGERPRINT, "") if file.exists() else ""
+def _weights_to_start_from(run: PretrainRun, directory: RunDirectory) -> str:
+    """Fingerprint of the weights that a run begins with, before they are read; a resumed run reads none."""
+    return "" if directory.has_checkpoint else init_checkpoint_fingerprint(run.init_checkpoint)
+
+
+def _recorded_fingerprint(directory: RunDirectory, run: PretrainRun) -> str:
+    """Fingerprint of the weights that the run began with; empty if `init_checkpoint` was another then."""
+    is_same = directory.recorded(_INITIALIZATION) == provenance(run)[_INITIALIZATION]
+    return directory.recorded(_INIT_CHECKPOINT_FINGERPRINT) if is_same else ""
 
 
 def _best_model(
@@ -209,15 +218,15 @@ def _best_model(
             model, directory.best, extra_files={**model_files(run, start.tokenizer), **evaluation_file(record)}
         ),
         gather=lambda model: full_model(model, run),
-        measured_on=_examples_of(run, start.corpus.fingerprint),
+        measured_on=_validation_examples(start),
     )
 
 
-def _examples_of(run: PretrainRun, corpus: str) -> str:
+def _validation_examples(start: PretrainStart) -> str:
     """Digest of what decides the validation examples."""
     # Without defaults, so that a later version with more settings has the same digest.
-    drawn = run.model_dump(mode="json", include=set(_DRAWN_BY), exclude_defaults=True)
-    return fingerprint_of({"corpus": corpus, **drawn})
+    drawn = start.run.model_dump(mode="json", include=set(_DRAWN_BY), exclude_defaults=True)
+    return fingerprint_of({"corpus": start.corpus.fingerprint, **drawn})
 
 
 def _best_place(directory: RunDirectory, steps: int) -> Path | None:
@@ -239,7 +248,7 @@ def _milestones(run: PretrainRun, directory: RunDirectory, tokenizer: Tokenizer)
 
 
 def _initial_scores(
-    run: PretrainRun, directory: RunDirectory, model: nn.Module, validation: ValidationSet
+    start: PretrainStart, directory: RunDirectory, model: nn.Module, validation: ValidationSet
 ) -> ValidationScores | None:
     """Scores before the first step; a resumed run reads them from its directory, unless they are of other examples.
 
@@ -249,7 +258,7 @@ def _initial_scores(
 
     def saved() -> tuple[bool, ValidationScores | None]:
         is_resumed = directory.has_checkpoint
-        known = is_resumed and _same_examples(directory, run) and file.exists()
+        known = is_resumed and _same_examples(directory, start) and file.exists()
         return is_resumed, ValidationScores.read(file) if known else None
 
     is_resumed, scores = validation.world.on_rank_zero(saved)
@@ -259,21 +268,24 @@ def _initial_scores(
     return validation.score(model)
 
 
-def _same_examples(directory: RunDirectory, run: PretrainRun) -> bool:
-    """Whether the run in the directory, if there is one, is evaluated on the same examples."""
-    if not directory.settings_file.exists():
-        return True
-    before, now = directory.saved_settings(PretrainRun), run.to_dict()
-    return all(before.get(name, now[name]) == now[name] for name in ("corpus", *_DRAWN_BY))
+def _same_examples(directory: RunDirectory, start: PretrainStart) -> bool:
+    """Whether the run in the directory began with the same validation examples, as far as it has recorded them."""
+    return directory.recorded(_VALIDATION_EXAMPLES) in ("", _validation_examples(start))
 
 
-def _continue(directory: RunDirectory, run: PretrainRun, initial_scores: ValidationScores | None) -> None:
-    """Without a checkpoint, nothing stays of the run there: it may have had other weights, settings and documents."""
+def _continue(
+    directory: RunDirectory, start: PretrainStart, initial_scores: ValidationScores | None, weights: str
+) -> None:
+    """Without a checkpoint, nothing stays of the run there: it may have had other weights, settings and documents.
+
+    `weights`: fingerprint of those that the run begins with.
+    """
     if not directory.has_checkpoint:
-        fingerprint = init_checkpoint_fingerprint(run.init_checkpoint)
-        directory.write_environment({**provenance(run), _INIT_CHECKPOINT_FINGERPRINT: fingerprint})
-    if not (directory.has_checkpoint and _same_examples(directory, run)):
+        examples = {_VALIDATION_EXAMPLES: _validation_examples(start)}
+        directory.write_environment({**provenance(start.run), _INIT_CHECKPOINT_FINGERPRINT: weights, **examples})
         directory.initial_scores.unlink(missing_ok=True)
         if initial_scores:
             initial_scores.write(directory.initial_scores)
-    directory.continue_with(run, command="pretrain")
+    elif not _same_examples(directory, start):
+        directory.initial_scores.unlink(missing_ok=True)
+    directory.continue_with(start.run, command="pretrain")

@@ -79,7 +79,7 @@ def write_finished_run(
     `model/` holds `exported`; where that is the best model, which was saved in `best`, it has its evaluation, and
     `last/` holds the last one.
     """
-    card = _card(result, run, exported, evaluations=count_evaluations(directory.metrics))
+    card = _card(result, run, exported, evaluations=count_evaluations(directory.metrics), is_best=best is not None)
     files = model_files(run, tokenizer)
     kept = {EVALUATION: (best / EVALUATION).read_bytes()} if best and (best / EVALUATION).is_file() else {}
     save_model(exported, directory.model, extra_files={**files, **kept, README: card.encode()})
@@ -120,7 +120,7 @@ def provenance(run: PretrainRun) -> dict[str, str]:
     }
 
 
-def _card(result: PretrainResult, run: PretrainRun, model: nn.Module, *, evaluations: int) -> str:
+def _card(result: PretrainResult, run: PretrainRun, model: nn.Module, *, evaluations: int, is_best: bool) -> str:
     words = provenance(run)
     scores: dict[str, Any] = {"steps": result.steps, "tokens": result.tokens}
     if result.end:
@@ -135,8 +135,8 @@ def _card(result: PretrainResult, run: PretrainRun, model: nn.Module, *, evaluat
             f"{PAIR_NAMES[name]} accuracy ({pairs.count:,} validation examples)": pairs.accuracy
             for name, pairs in result.end.sentence_pairs.items()
         }
-    if run.metric_for_best_model and not evaluations:  # a run that was shortened to its checkpoint
-        words["exported model"] = "the last: no other was evaluated"
+    if run.metric_for_best_model and not is_best:  # a run that was shortened to its checkpoint
+        words["exported model"] = "the last: no model of the run until then was evaluated"
     elif run.metric_for_best_model:
         words["exported model"] += f", of {evaluations} evaluations: these scores are optimistic"
     return model_card(

@@ -10,6 +10,7 @@ from typing import Self
 
 import torch
 
+from litebert.commands.fingerprint import fingerprint_of
 from litebert.commands.pretrain.init_checkpoint import load_init_checkpoint
 from litebert.commands.pretrain.pretrain_settings import PretrainRun
 from litebert.commands.runs.run_directory import RunDirectory
@@ -62,6 +63,18 @@ class PretrainStart:
         tokenizer = Tokenizer.load(corpus.tokenizer_directory)
         _validate_model(run.model, tokenizer, run.sampling.max_length)
         return cls(run, corpus, data_mixture, tokenizer)
+
+    @property
+    def corpora_fingerprint(self) -> str:
+        """Of the documents of all corpora; without a mixture that of the corpus."""
+        mixture = [(corpus.fingerprint, weight) for corpus, weight in self.data_mixture]
+        corpus = self.corpus.fingerprint
+        return fingerprint_of({"corpus": corpus, "data_mixture": mixture}) if mixture else corpus
+
+    @property
+    def names_of_corpora(self) -> str:
+        """For messages: the directories of the corpus and of the mixture."""
+        return ", ".join(str(each) for each in (self.run.corpus, *self.run.data_mixture))
 
     def model(self, directory: RunDirectory, world: DistributedContext) -> ForPretraining:
         """New weights or those of `init_checkpoint`; a run with a checkpoint loads its weights from there later."""

@@ -13,7 +13,7 @@ from typing import Any, Self, TypeVar
 
 from litebert.commands.result import Result
 from litebert.errors import CheckpointError, ConfigError
-from litebert.files import RUN_SETTINGS, unfinished_writes, write_json, write_text
+from litebert.files import RUN_SETTINGS, checkpoint_paths, read_json_object, unfinished_writes, write_json, write_text
 from litebert.machine import environment
 from litebert.settings import Settings, changed_names, flatten, is_permitted, read_yaml, write_yaml
 from litebert.training.train_settings import NON_NUMERIC_SETTINGS
@@ -113,6 +113,8 @@ class RunDirectory:
         if run.settings_file.exists():
             wanted = {"command": command, **settings.to_dict()}
             saved = run.saved_settings(type(settings))
+            if saved.get("command") != command:
+                raise ConfigError(f"{path}: is a run of `{saved.get('command')}`; choose another --out")
             permitted = (*allowed, *settings.no_effect, *ALWAYS_CHANGEABLE)
             changed = _changed_settings(run.settings_file, saved, wanted, allowed=permitted)
             if not changed <= ALWAYS_CHANGEABLE:
@@ -131,21 +133,21 @@ class RunDirectory:
         if not self.path.is_dir() or set(self.path.iterdir()) - self._before_settings():
             raise ConfigError(f"{self.path}: exists and is not a run directory; choose another --out or remove it")
 
-    def begin(self, settings: Settings, *, command: str, provenance: Mapping[str, str] | None = None) -> None:
-        """Create the directory, unless it exists, with the `settings` that `open` checked.
-
-        `provenance` says in words what the run does; it is added to `environment.json`.
-        """
+    def begin(self, settings: Settings, *, command: str) -> None:
+        """Create the directory, unless it exists, with the `settings` that `open` checked."""
         if self.settings_file.exists():
             return
         # The file that identifies a run directory comes first, so that a process killed here can be started again.
         for leftover in unfinished_writes(self.settings_file):
             leftover.unlink(missing_ok=True)
         write_text(self.settings_file, write_yaml({"command": command, **settings.to_dict()}))
-        self.write_environment(provenance or {})
+        self.write_environment({})
 
     def write_environment(self, provenance: Mapping[str, str]) -> None:
-        """Write `environment.json`, also in place of that of a run there which never saved a checkpoint."""
+        """Write `environment.json`, also in place of that of a run there which never saved a checkpoint.
+
+        `provenance` says in words what the run does.
+        """
         write_json(self.path / ENVIRONMENT, {**environment(), **provenance})
 
     def write_changes(self) -> None:
@@ -185,7 +187,14 @@ class RunDirectory:
     @property
     def has_checkpoint(self) -> bool:
         """Whether the run has saved a checkpoint."""
-        return any((self.path / "checkpoints").glob("step-*"))
+        return bool(checkpoint_paths(self.path / "checkpoints"))
+
+    def recorded(self, name: str) -> str:
+        """What `environment.json` says under `name`; empty where nothing does, or where the file is gone or damaged."""
+        try:
+            return read_json_object(self.path / ENVIRONMENT, if_missing="").get(name, "")
+        except CheckpointError:
+            return ""
 
     def result(self, result_type: type[R]) -> R | None:
         """The result of a finished run; None for an unfinished one, and for one that continues with other settings."""

@@ -10,7 +10,6 @@ Why not torch's DCP: docs/decisions/0002-checkpoints-are-safetensors.md.
 
 import json
 import logging
-import re
 import shutil
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -25,6 +24,7 @@ from torch import Tensor
 from litebert.errors import CheckpointError, LitebertError
 from litebert.files import (
     TRAINER_STATE,
+    checkpoint_paths,
     locked,
     require_space,
     translate_os_errors,
@@ -37,7 +37,6 @@ from litebert.manifest import atomic_directory, read_manifest, verify_manifest
 LATEST = "LATEST"
 _FORMAT = 1
 _MODEL, _OPTIMIZER, _STATE = "litebert.safetensors", "optimizer.safetensors", TRAINER_STATE
-_NAME = re.compile(r"step-(\d{8,})")
 
 logger = logging.getLogger(__name__)
 
@@ -107,9 +106,7 @@ class Checkpoints:
 
     def steps(self) -> dict[int, Path]:
         """Paths by step, oldest first; the checkpoints may be damaged."""
-        found = self.directory.glob("step-*") if self.directory.is_dir() else ()
-        matches = [(match, path) for path in found if (match := _NAME.fullmatch(path.name))]
-        return dict(sorted((int(match[1]), path) for match, path in matches))
+        return checkpoint_paths(self.directory)
 
     def _retain(self, newest: int) -> None:
         """Keep `newest`, just written, and those before it; later ones are damaged, or from before a rollback."""
