@@ -27,6 +27,15 @@ def test_result_round_trip(tmp_path, end):
     assert json.loads((tmp_path / "result.json").read_text()) == result.to_dict()
 
 
+@pytest.mark.parametrize(("accuracy", "is_noted"), [(0.1, True), (0.19, True), (0.2, False)])
+def test_pretraining_that_learned_frequencies_only_is_noted(accuracy, is_noted):
+    """The standard error of 0.1 on 40 tokens is 0.047."""
+    text = PretrainResult(Path("model"), 10, 1000, 4.0, 2.0, None, replace(SCORES, mlm_accuracy=accuracy)).to_text()
+    note = "note: masked tokens are predicted no better than by their frequencies after 1,000 tokens; train longer"
+    assert (note in text) == is_noted
+    assert ("this machine reads 1.8 million tokens an hour" in text) == is_noted
+
+
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"steps": 1}', "\x00"])
 def test_damaged_result_is_named(tmp_path, content):
     (tmp_path / "result.json").write_text(content)

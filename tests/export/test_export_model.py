@@ -24,6 +24,33 @@ onnx = pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
 
 
+CARD = """\
+# A card
+
+## How to use
+
+```
+litebert finetune default --model .
+```
+
+```python
+from litebert import Predictor
+
+Predictor.load(".").predict(["a"])
+```
+
+transformers loads it too:
+
+```python
+from transformers import AutoModel
+```
+
+## Evaluation
+
+scores
+"""
+
+
 @pytest.fixture(scope="module")
 def saved(tiny_tokenizer, small_config, tmp_path_factory):
     return save_models(tmp_path_factory.mktemp("models"), tiny_tokenizer, small_config)
@@ -46,10 +73,15 @@ def test_export_has_the_model_card_with_the_differences_of_its_files(saved, tmp_
     source = tmp_path / "source"
     shutil.copytree(saved["classifier"], source)
     (source / "SHA256SUMS").unlink()
-    (source / "README.md").write_text("# A card\n")
+    (source / "README.md").write_text(CARD)
     graphs = export_model(source, tmp_path / "out", precisions=("fp32", "int8"))
     card = (tmp_path / "out" / "README.md").read_text()
-    assert card.startswith("# A card\n\n## ONNX files\n")
+    use, _, rest = card.partition("## Evaluation\n\nscores\n\n## ONNX files\n")
+    assert use.startswith("# A card\n\n## How to use\n\nThis directory holds ONNX files")
+    assert '```python\nfrom litebert.runtime import Predictor\n\nPredictor.load(".").predict(["a"])\n```' in use
+    assert "litebert finetune" not in use
+    assert "AutoModel" not in use
+    assert rest
     for each in graphs:
         name = each.path.relative_to(tmp_path / "out").as_posix()
         assert f"| `{name}` | {each.comparison.largest_difference:.2g} |" in card

@@ -1,6 +1,7 @@
 """A model directory → an export directory: the graphs, the tokenizer, `config.json` and the model card."""
 
 import logging
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -24,21 +25,21 @@ from litebert.tokenization.tokenizer import Tokenizer
 
 logger = logging.getLogger(__name__)
 
-ONNX_SECTION: Final = """
-## ONNX files
+_USE: Final = """\
+## How to use
 
-This directory holds an export, which runs without torch:
-
-```python
-from litebert.runtime import Predictor
-
-predictor = Predictor.load(".")
-```
-
-The sections above describe the model directory from which it was made, for torch and transformers. Differences from
-that model:
+This directory holds ONNX files, which run without torch. torch and transformers need the model directory from which
+they were made.
 
 """
+_ONNX_SECTION: Final = """
+## ONNX files
+
+The evaluation above is that of the model directory. Differences from its outputs:
+
+"""
+_USE_OF_MODEL: Final = re.compile(r"^## How to use\n.*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)
+_EXAMPLE: Final = re.compile(r"```python\nfrom litebert import Predictor\n.*?```\n", re.DOTALL)
 LARGEST_FILE: Final = 2**31 - 1
 """Bytes of an ONNX file with its weights inside."""
 
@@ -134,7 +135,15 @@ def _card(card: bytes, comparisons: Mapping[ExportPrecision, Comparison]) -> byt
         for each, comparison in comparisons.items()
     ]
     table = markdown_table([["file", "outputs, at most", "hidden states, root mean square"], *rows])
-    return card + f"{ONNX_SECTION}{table}\n".encode()
+    return f"{_USE_OF_MODEL.sub(_use_of_export, card.decode())}{_ONNX_SECTION}{table}\n".encode()
+
+
+def _use_of_export(section: re.Match[str]) -> str:
+    """The section of a model card with code, without that for torch; `litebert.runtime` has the same methods."""
+    examples = [
+        each.replace("from litebert import", "from litebert.runtime import") for each in _EXAMPLE.findall(section[0])
+    ]
+    return _USE + "\n".join([*examples, ""])
 
 
 def _longest_input(described: dict[str, Any]) -> int:

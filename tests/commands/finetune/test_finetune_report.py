@@ -9,8 +9,10 @@ import sys
 import pytest
 
 from litebert.commands.evaluate.evaluate_labelled import evaluate_labelled
+from litebert.commands.finetune.comparison import Outcome, remarks
 from litebert.commands.finetune.finetune import finetune
 from litebert.commands.finetune.finetune_settings import FinetuneRun
+from litebert.commands.finetune.setup import read_data
 from litebert.errors import CheckpointError
 from litebert.model.config import ModelConfig
 from litebert.model.io.model_directory import save_model
@@ -94,12 +96,11 @@ def test_held_out_questions_are_written_as_squad_json(settings, tmp_path):
     assert evaluate_labelled(result.model, tmp_path / "run" / "dev.json").metrics == result.best["metrics"]
 
 
-def test_max_length_is_chosen_from_the_training_rows_and_kept_with_the_model(settings, tmp_path, caplog):
+def test_max_length_fits_the_training_rows_and_more_and_is_kept_with_the_model(settings, tmp_path, caplog):
     with caplog.at_level(logging.INFO, "litebert"):
         result = run(settings, tmp_path / "run")
-    assert result.max_length % 8 == 0
-    assert result.max_length < 40
-    assert f"max_length: {result.max_length} tokens (99 % of the training rows have at most as many)" in caplog.text
+    assert result.max_length == 40, "all that the model reads, which is less than 128"
+    assert "max_length: 40 tokens (99 % of the training rows have at most 24)" in caplog.text
     assert json.loads((result.model / "input_settings.json").read_text()) == {"max_length": result.max_length}
 
 
@@ -126,10 +127,35 @@ def test_baselines_are_in_the_result_and_in_the_model_card(settings, tmp_path):
     result = run(settings, tmp_path / "run", baseline=True)
     assert set(result.baselines) == {"majority class", "tf-idf and logistic regression"}
     assert result.baselines["majority class"] == {"accuracy": 0.5}
-    assert "does not beat the baseline tf-idf and logistic regression" in result.to_text()
+    assert "does not beat the baseline tf-idf and logistic regression (1.0000)" in result.to_text()
     card = (result.model / "README.md").read_text()
     linear = result.baselines["tf-idf and logistic regression"]["accuracy"]
     assert f"| accuracy of the baseline tf-idf and logistic regression | {linear:.4g} |" in card
+
+
+@pytest.mark.parametrize(
+    ("metric", "own", "of_baseline", "expected"),
+    [
+        (
+            "accuracy",
+            0.7,
+            0.725,
+            "40 development rows are too few to say whether the model (accuracy 0.7000)",
+        ),
+        ("accuracy", 0.7, 0.825, "the model (accuracy 0.7000) does not beat the baseline linear (0.8250)"),
+        ("accuracy", 0.7, 0.65, None),
+        ("f1", 0.7, 0.95, "40 development rows are too few to say"),
+    ],
+)
+def test_baseline_inside_the_interval_of_the_model_is_not_called_better(settings, metric, own, of_baseline, expected):
+    settings["metrics"] = [metric]
+    given = FinetuneRun.parse(settings, where="test")
+    best = {"metrics": {metric: own}, "examples": 40, "accuracy_interval": (0.546, 0.819), "labels": ["bad", "good"]}
+    best["confusion_matrix"] = [[15, 5], [7, 13]]
+    learned = {"train_losses": (0.1,), "steps": 2, "skipped_steps": 0, "hidden_size": 32}
+    outcome = Outcome(best=best, baselines={"linear": {metric: of_baseline}}, **learned)
+    found = remarks(given, read_data(given), outcome)
+    assert [each.startswith(expected or "") for each in found] == ([True] if expected else [])
 
 
 def test_linear_baseline_is_left_out_without_scikit_learn(settings, tmp_path, monkeypatch, caplog):

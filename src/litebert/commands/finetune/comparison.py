@@ -22,7 +22,7 @@ SIMILAR: Final = 0.98
 """A training loss above this share of that of constant predictions is not below it."""
 FEW_TRAIN_ROWS: Final = 500
 FEW_EVAL_ROWS: Final = 50
-"""Below it chance alone reaches a Matthews correlation of 0.3."""
+"""Below it chance alone reaches a Matthews correlation of 0.3, which has no interval."""
 
 
 def baseline_scores(data: RunData) -> Scores:
@@ -134,4 +134,11 @@ def _not_better(data: RunData, outcome: Outcome) -> str:
     if not better:
         return ""
     name, score = max(better.items(), key=lambda item: item[1])
+    rows, interval = outcome.best["examples"], outcome.best.get("accuracy_interval")
+    has_interval = metric == "accuracy" and interval
+    if score <= interval[1] if has_interval else rows < FEW_EVAL_ROWS:
+        return (
+            f"{rows:,} development rows are too few to say whether the model ({metric} {own:.4f}) or the baseline "
+            f"{name} ({score:.4f}) is better; give more (--dev)"
+        )
     return f"the model ({metric} {own:.4f}) does not beat the baseline {name} ({score:.4f})"

@@ -151,7 +151,8 @@ class FinetuneRun(Settings):
     batch_size: int = Field(default=32, gt=0)
     """Examples in one step, over all processes. Source: ALBERT, table 14, as the next four settings."""
     max_length: int | None = Field(default=None, ge=3)
-    """Longest input in tokens; longer texts are truncated. Null: chosen so that 99 % of the training rows are not."""
+    """Longest input in tokens; longer texts are truncated. Null: 128, or more where 99 % of the training
+    rows need it."""
     hidden_dropout_prob: float = Field(default=0.0, ge=0, lt=1)
     """Dropout in the encoder."""
     attention_probs_dropout_prob: float = Field(default=0.0, ge=0, lt=1)

@@ -56,6 +56,7 @@ def fit_heads(run: FinetuneRun, data: RunData, pipeline: Pipeline, world: Distri
         longest = max(MIN_LENGTH, *(len(feature.input_ids) for feature in features))
         length = min(longest, encoder.config.max_position_embeddings)
         pairs = pairs_of(text, length, pipeline.tokenizer, seed=run.seed)
+        logger.info("duplicate-token heads: query and key are being fitted, which may take a minute")
         count = fit_duplicate_token_heads_(encoder, pairs, seed=run.seed, logit=run.duplicate_token_logit)
         rows = pad(features[:MEASURED], pad_id=pipeline.tokenizer.pad_id).to_tensors()
         special = (pipeline.tokenizer.cls_id, pipeline.tokenizer.sep_id)

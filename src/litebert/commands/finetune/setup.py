@@ -45,6 +45,8 @@ QUANTILE: Final = 0.99
 MANY_TRUNCATED: Final = 0.05
 """A larger share of truncated rows is a warning."""
 MULTIPLE: Final = 8
+LEAST: Final = 128
+"""Tokens that a model reads of texts that are longer than those of training."""
 MAX_EXAMPLES: Final = 10_000
 """Training examples that are looked at: more are drawn at random."""
 _UNBOUNDED: Final = 1_000_000
@@ -260,17 +262,18 @@ def _validate_sizes(run: FinetuneRun, config: ModelConfig, tokenizer: Tokenizer)
 
 
 def choose_max_length(run: FinetuneRun, examples: Sequence[Any], pipeline: Pipeline, *, limit: int) -> int:
-    """`run.max_length`, or the 99th percentile of the lengths in tokens, rounded up to 8, at most `limit`.
+    """`run.max_length`, or the 99th percentile of the lengths in tokens, rounded up to 8: from 128 to `limit`.
 
+    Short rows have no padding, so a limit above their lengths costs nothing, and later texts may be longer.
     Logs the choice with the share of longer examples. The settings of `pipeline` are not used.
     """
     lengths = _lengths(examples, pipeline)
     wanted = MULTIPLE * ceil(np.quantile(lengths, QUANTILE) / MULTIPLE)
-    chosen = run.max_length or min(limit, wanted)
+    chosen = run.max_length or min(limit, max(LEAST, wanted))
     if run.max_length:
         reason = "as set"
     elif wanted <= limit:
-        reason = "99 % of the training rows have at most as many"
+        reason = f"99 % of the training rows have at most {wanted}"
     else:
         reason = f"all that the model reads; 99 % of the training rows have at most {wanted}"
     windows, longer = pipeline.task_type.windows, float(np.mean(lengths > chosen))

@@ -61,6 +61,12 @@ class PretrainResult(Result):
         ]
         for name, scores in (("start", self.start), ("end", self.end)):
             lines += [f"validation at the {name}: {scores.to_text()}"] if scores else []
+        if self.end and self.end.is_at_baseline:
+            hour = f"{self.tokens_per_second * 3600 / 1e6:,.1f} million tokens an hour"
+            lines.append(
+                f"note: masked tokens are predicted no better than by their frequencies after {self.tokens:,} tokens; "
+                f"train longer (train.duration): this machine reads {hour}"
+            )
         return "\n".join([*lines, f"model: {self.model}"])
 
 

@@ -225,6 +225,13 @@ class ValidationScores(Result):
         )
 
     @property
+    def is_at_baseline(self) -> bool:
+        """Whether the MLM accuracy is no more than two standard errors above that of the most frequent token."""
+        share = self.majority_token_accuracy
+        error = math.sqrt(share * (1 - share) / max(self.mlm_count, 1))
+        return self.mlm_accuracy <= share + 2 * error
+
+    @property
     def perplexity(self) -> float:
         """Of the masked tokens."""
         return perplexity(self.mlm_loss)

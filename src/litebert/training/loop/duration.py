@@ -22,7 +22,10 @@ _UNITS = {
 }
 _SUFFIXES = {"": 1, "k": 10**3, "M": 10**6, "B": 10**9}
 _PATTERN = re.compile(r"\s*([0-9]+(?:_[0-9]+)*(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?)\s*([kMB]?)\s+([a-z]+?)s?\s*")
-_EXPECTED = "a positive number and a unit: '2000 steps', '1e6 examples', '30M tokens', '3 epochs', '5 minutes'"
+_EXPECTED = (
+    "a positive number and a unit: '2000 steps', '1e6 examples', '30M tokens', '3 epochs', "
+    "'90 seconds', '5 minutes', '2 hours'"
+)
 
 
 @dataclass(frozen=True, slots=True)
