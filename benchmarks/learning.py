@@ -34,12 +34,12 @@ from litebert.commands.pretrain.pretraining_objective import PretrainingObjectiv
 from litebert.corpus.format.shards import Corpus, Split
 from litebert.corpus.sampling.pretrain_batches import PretrainBatch, PretrainBatches
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
+from litebert.device import autocast
 from litebert.files import write_json
 from litebert.model.config import ModelConfig
 from litebert.model.io.hf_weights import tensors_to_transformers
 from litebert.model.io.model_directory import load_model
 from litebert.model.io.model_spec import read_model_spec
-from litebert.precision import autocast
 from litebert.training.distributed.context import DistributedContext
 from litebert.training.loop.run_schedule import RunSchedule, TrainingProgress
 from litebert.training.loop.step import TrainStep, gradient_scaler

@@ -17,7 +17,7 @@ from litebert.commands.predict.predict_settings import PredictRun
 
 SOURCE = Path(command.__file__).parents[2]
 STOPS = ("model", "tokenization")
-LEFT_OUT = ("files.py", "manifest.py", "settings.py", "errors.py", "logs.py", "precision.py")
+LEFT_OUT = ("files.py", "manifest.py", "settings.py", "errors.py", "logs.py", "device.py")
 FIRST = "write_predictions"
 """The function that reads rows, predicts and writes."""
 

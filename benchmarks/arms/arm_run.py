@@ -192,8 +192,9 @@ def score_pairs(model: Path, settings: PretrainRun, suite: Path | None) -> tuple
     """Mean accuracy over the paradigms of a suite, and how its sentences are scored; None without a suite."""
     if suite is None:
         return None, None
-    scoring: Scoring = "causal" if settings.sampling.causal_fraction else "pseudo_log_likelihood"
-    return evaluate_minimal_pairs(model, suite, scoring=scoring, fast=True, precision="bf16").mean.accuracy, scoring
+    masking = None if settings.sampling.causal_fraction else "token"
+    scores = evaluate_minimal_pairs(model, suite, masking=masking, fast=True, precision="bf16")
+    return scores.mean.accuracy, scores.scoring
 
 
 def train(settings: PretrainRun, out: Path, *, trial: str | None, callbacks: list[Callback]) -> PretrainResult:

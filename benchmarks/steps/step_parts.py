@@ -12,6 +12,7 @@ from torch import Tensor
 from torch.nn.utils import clip_grads_with_norm_, get_total_norm
 
 from litebert.corpus.sampling.pretrain_batches import PretrainBatch
+from litebert.device import autocast
 from litebert.model.config import ModelConfig
 from litebert.model.kernels.layout import LAYOUTS
 from litebert.model.kernels.native.library import native_kernels
@@ -19,7 +20,6 @@ from litebert.model.layers.block import FusedQKV
 from litebert.model.losses import classification_loss
 from litebert.model.matmul_speed import measure_matmul_speed
 from litebert.model.models import ForPretraining
-from litebert.precision import autocast
 from litebert.training.optim.lamb import Lamb
 from steps.product_times import product_flops, product_seconds
 

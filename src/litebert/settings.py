@@ -141,17 +141,6 @@ def validate_undecided(where: str, names: Iterable[str], *, decided: Mapping[str
                 raise ConfigError(f"{where}: {name} is decided by {by}; remove it")
 
 
-def device_for(precision: InferencePrecision, device: DeviceName = "auto") -> DeviceName:
-    """`device`, and for `auto` the processor where the precision is int8, which no other device computes."""
-    return "cpu" if precision == "int8" and device == "auto" else device
-
-
-def validate_device_computes(device: str, precision: InferencePrecision | None) -> None:
-    """Raise ConfigError for int8 on a CUDA device."""
-    if device.startswith("cuda") and precision == "int8":
-        raise ConfigError(f"device: {device!r}, but int8 is computed on processors; use cpu or auto, or precision bf16")
-
-
 def read_yaml(path: Path) -> dict[str, Any]:
     """The mapping in a YAML file, read by the safe loader; those of the package are read once."""
     return deepcopy(_read_once(path)) if RECIPES in path.parents else _read_yaml(path)

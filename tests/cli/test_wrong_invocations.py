@@ -25,7 +25,13 @@ COMMANDS = {
         *("recipe:quickstart", "setting:train.duration=1 steps", "--corpus corpus:{made}/corpus"),
         "--out out:{new}/out",
     ],
-    "evaluate (corpus)": ["model:{made}/run", "--corpus corpus:{made}/corpus", "--max-eval-examples integer:1"],
+    "evaluate (corpus)": [
+        "model:{made}/run",
+        "--corpus corpus:{made}/corpus",
+        "--max-eval-examples integer:1",
+        "--device device:cpu",
+        "--threads count:1",
+    ],
     "evaluate (data)": ["classifier:{made}/tuned", "--data labelled:{made}/labelled.csv"],
     "evaluate (task)": ["classifier:{made}/tuned", "--task task:cola", "--task-dir labelled:{bad}/directory"],
     "finetune": [
@@ -48,9 +54,17 @@ COMMANDS = {
         "--device device:cpu",
     ],
     "predict (output)": ["classifier:{made}/tuned", "{made}/labelled.csv", "out:{new}/out.csv"],
-    "ensemble": ["classifier:{made}/tuned", "--data labelled:{made}/labelled.csv"],
-    "compare": ["classifier:{made}/tuned", "--baseline classifier:{made}/tuned", "--data labelled:{made}/labelled.csv"],
-    "glue-submission": ["task:cola", "--task-dir labelled:{bad}/directory", "--out out:{new}/out.zip"],
+    "ensemble": [
+        *("classifier:{made}/tuned", "--data labelled:{made}/labelled.csv", "--device device:cpu", "--threads count:1"),
+    ],
+    "compare": [
+        *("classifier:{made}/tuned", "--baseline classifier:{made}/tuned", "--data labelled:{made}/labelled.csv"),
+        *("--device device:cpu", "--threads count:1"),
+    ],
+    "glue-submission": [
+        *("task:cola", "--task-dir labelled:{bad}/directory", "--out out:{new}/out.zip"),
+        *("--device device:cpu", "--threads count:1"),
+    ],
     "convert": ["model:{made}/run", "out:{new}/out", "--to litebert", "--tokenizer tokenizer:{made}/tokenizer"],
     "info": ["architecture:tiny", "setting:num_hidden_layers=2", "--length integer:8", "--batch-size integer:1"],
     "analyze curves": ["run:{made}/run", "--out out:{new}/curves.html"],

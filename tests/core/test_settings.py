@@ -13,7 +13,6 @@ from litebert.settings import (
     Settings,
     as_override,
     changed_names,
-    device_for,
     flatten,
     read_yaml,
     validate_not_given,
@@ -270,11 +269,3 @@ def test_one_name_needs_no_list(value, names):
     assert Named(names=value).names == names
     with pytest.raises(ConfigError, match="names: must be a list"):
         Named(names=5)
-
-
-@pytest.mark.parametrize(
-    ("precision", "device", "chosen"),
-    [("int8", "auto", "cpu"), ("int8", "cuda", "cuda"), ("bf16", "auto", "auto"), ("auto", "cuda", "cuda")],
-)
-def test_int8_is_computed_on_the_processor_unless_another_device_is_named(precision, device, chosen):
-    assert device_for(precision, device) == chosen

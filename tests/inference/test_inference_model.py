@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from litebert.errors import ConfigError
-from litebert.inference.inference_model import fastest_precision, inference_model, resolve_precision
+from litebert.inference.inference_model import inference_model, resolve_precision
 from litebert.model import matmul_speed
 from litebert.model.models import ForSequenceClassification
 from litebert.model.prepacked.prepack import has_operators, modules_and_parameters
@@ -22,7 +22,6 @@ def test_auto_precision_is_the_fastest_measured_one(model, monkeypatch):
     speed = matmul_speed.MatmulSpeed({"fp32": 1.0, "bf16": 2.0})
     monkeypatch.setattr(matmul_speed, "measure_matmul_speed", lambda config, use: speed)
     assert resolve_precision("auto", model) == "bf16"
-    assert fastest_precision(model.config, torch.device("cpu")) == "bf16"
     assert resolve_precision("int8", model) == "int8"
 
 

@@ -12,9 +12,9 @@ from litebert.api.api_results import EvaluationResult, Predictions
 from litebert.api.data_sources import Data, DataSource
 from litebert.api.training_runs import Metric
 from litebert.commands.evaluate.evaluate_labelled import labelled_data
+from litebert.device import usable_device
 from litebert.errors import ConfigError, suggestion
 from litebert.inference.embeddings.embedding_settings import EmbeddingSettings
-from litebert.inference.inference_model import usable_device
 from litebert.inference.method_inputs import validate_single_texts
 from litebert.inference.pipeline import EvaluationSet, Pipeline, warn_truncated
 from litebert.inference.predictor import Predictor
@@ -52,7 +52,7 @@ def evaluate(
     if isinstance(model, Predictor):
         raise ConfigError("model: expected a directory or a name on the hub, found a Predictor; its scores are in fp32")
     names = metric_names(metrics)
-    pipeline = Pipeline.load(model_directory(model), device=usable_device(device, "fp32"))
+    pipeline = Pipeline.load(model_directory(model), device=usable_device(device))
     source = DataSource.of(data, "data")
     named = _columns(source, columns)
     table = None if source.path else source.to_table()

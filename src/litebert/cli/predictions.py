@@ -17,6 +17,9 @@ def evaluate(run: Annotated[EvaluateRun, arguments_of(EvaluateRun, positional=("
     """Evaluate a pretrained model on validation text (--corpus) or minimal pairs such as BLiMP (--suite), or a
     fine-tuned one on labelled data: a file of your own (--data), or the development splits of GLUE, SQuAD or RACE
     (--task, --task-dir).
+
+    With another --precision than fp32, the scores on one labelled file or on a benchmark are shown beside those of
+    fp32.
     """
     from litebert.commands.evaluate.evaluate import evaluate as command
 

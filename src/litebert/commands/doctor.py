@@ -12,13 +12,13 @@ from typing import Literal
 import torch
 
 from litebert.commands.result import Result
+from litebert.device import gpu_precision
 from litebert.files import free_space, readable_bytes
 from litebert.machine import num_cores, package_version, processor_name, total_memory
 from litebert.model import matmul_speed
 from litebert.model.kernels.native.library import native_kernels_found
 from litebert.model.matmul_speed import Use
 from litebert.model.presets import preset
-from litebert.precision import gpu_computes_bf16
 from litebert.settings import InferencePrecision
 
 CORE = ("litebert", "torch", "numpy", "sentencepiece", "safetensors", "huggingface-hub", "pydantic", "tyro")
@@ -142,17 +142,15 @@ def _is_installed(module: str) -> bool:
 def _processor_throughput() -> list[MatmulThroughput]:
     training = matmul_speed.measure_matmul_speed(WIDTHS, "training")
     inference = matmul_speed.measure_matmul_speed(WIDTHS, "inference", extra=("int8",))
-    # `auto` never chooses int8, whose results differ more.
-    exact = matmul_speed.MatmulSpeed({name: value for name, value in inference.gflops.items() if name != "int8"})
     return [
         MatmulThroughput("cpu", "training", dict(training.gflops), training.fastest),
-        MatmulThroughput("cpu", "inference", dict(inference.gflops), exact.fastest),
+        MatmulThroughput("cpu", "inference", dict(inference.gflops), inference.fastest),
     ]
 
 
 def _gpu_throughput() -> MatmulThroughput:
     gflops: dict[InferencePrecision, float] = {"fp32": _gflops(torch.float32), "bf16": _gflops(torch.bfloat16)}
-    return MatmulThroughput("cuda", "square", gflops, "bf16" if gpu_computes_bf16() else "fp32")
+    return MatmulThroughput("cuda", "square", gflops, gpu_precision())
 
 
 def _gflops(dtype: torch.dtype) -> float:

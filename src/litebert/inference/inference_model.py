@@ -1,6 +1,5 @@
 """The model that runs at prediction: prepacked for the processor, or the given one under autocast."""
 
-import logging
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final, get_args
@@ -10,14 +9,11 @@ import torch
 from torch import nn
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
+from litebert.device import autocast
 from litebert.errors import ConfigError
 from litebert.model import matmul_speed
-from litebert.model.config import ModelConfig
-from litebert.model.prepacked.prepack import can_prepack, has_operators, modules_and_parameters, prepacked
-from litebert.precision import autocast, gpu_computes_bf16
-from litebert.settings import InferencePrecision, validate_device_computes
-
-logger = logging.getLogger(__name__)
+from litebert.model.prepacked.prepack import can_prepack, modules_and_parameters, prepacked
+from litebert.settings import InferencePrecision
 
 Versions = tuple[int | tuple[int, int], ...]
 
@@ -38,30 +34,6 @@ _PREPACKED: Final[WeakKeyDictionary[nn.Module, tuple[InferencePrecision, Version
 """The last prepacked copy of each model, so that a server does not prepack for every text."""
 
 
-def resolve_device(device: str, precision: InferencePrecision) -> str:
-    """`device`, or for `auto` `cuda` if torch finds a CUDA device, `cpu` without one and for int8."""
-    if device != "auto":
-        return device
-    return "cuda" if precision != "int8" and torch.cuda.is_available() else "cpu"
-
-
-def usable_device(device: str | torch.device, precision: InferencePrecision) -> str:
-    """`resolve_device`, with a ConfigError for a device that torch does not find, or that does not compute int8."""
-    device = str(device)
-    resolved = resolve_device(device, precision)
-    try:
-        found = torch.device(resolved)
-    except RuntimeError:
-        raise ConfigError(f"device: unknown {device!r}; expected auto, cpu, cuda or cuda:N") from None
-    if found.type not in ("cpu", "cuda"):
-        raise ConfigError(f"device: {device!r}; expected auto, cpu, cuda or cuda:N")
-    count = torch.cuda.device_count()
-    if found.type == "cuda" and (found.index or 0) >= count:
-        raise ConfigError(f"device: {device!r} was asked for, but torch finds {count} CUDA devices; use 'cpu'")
-    validate_device_computes(resolved, precision)
-    return resolved
-
-
 def resolve_precision(precision: InferencePrecision, model: nn.Module) -> InferencePrecision:
     """`precision`, or for `auto` the fastest one on the device of `model`: measured on CPUs, bf16 on GPUs with it.
 
@@ -75,18 +47,7 @@ def resolve_precision(precision: InferencePrecision, model: nn.Module) -> Infere
     config: Any = getattr(model, "config", None)
     if device.type == "cpu" and (config is None or not can_prepack(model, "fp32")):
         return "fp32"
-    return fastest_precision(config, device)
-
-
-def fastest_precision(config: ModelConfig, device: torch.device) -> InferencePrecision:
-    """What `auto` is for a model of a model directory; found without its weights."""
-    if device.type != "cpu":
-        return "bf16" if device.type == "cuda" and gpu_computes_bf16() else "fp32"
-    if not has_operators("fp32"):
-        return "fp32"
-    speed = matmul_speed.measure_matmul_speed(config, "inference")
-    logger.info("precision: %s, the fastest of %s on this processor", speed.fastest, speed.to_text())
-    return speed.fastest
+    return matmul_speed.fastest_precision(config, device, "inference")
 
 
 @contextmanager

@@ -10,13 +10,14 @@ from typing import Any, Final, Self, get_args
 import numpy as np
 import torch
 
+from litebert.device import usable_device
 from litebert.errors import ConfigError
 from litebert.hub_download import HubOptions
 from litebert.inference.embeddings.embedder import Embedder
 from litebert.inference.embeddings.embedding_settings import DEFAULT_EMBEDDING, EmbeddingSettings
 from litebert.inference.embeddings.exact_search import Hit, exact_search
 from litebert.inference.fill_mask import MASKED_LANGUAGE_MODELS, FillMask
-from litebert.inference.inference_model import resolve_precision, usable_device
+from litebert.inference.inference_model import resolve_precision
 from litebert.inference.method_inputs import (
     method_examples,
     validate_pairs,

@@ -1,9 +1,10 @@
-"""The speed of a model's matrix products in each precision, measured on this processor.
+"""The fastest precision of a model: the speed of its matrix products in each, measured on this processor.
 
 There are processors with bf16 instructions on which products in bf16 take twice as long as in fp32, so that only a
 measurement tells which precision is the fastest.
 """
 
+import logging
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -13,9 +14,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from litebert.device import gpu_precision
 from litebert.model.config import ModelConfig
 from litebert.model.prepacked.prepack import DENSE, has_operators
 from litebert.settings import InferencePrecision
+
+logger = logging.getLogger(__name__)
 
 Use = Literal["training", "inference"]
 CANDIDATES: Final[dict[Use, tuple[InferencePrecision, ...]]] = {
@@ -33,6 +37,17 @@ _MAX_WIDTH: Final = 1024
 _DTYPES: Final = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 
 
+def fastest_precision(config: ModelConfig, device: torch.device, use: Use) -> InferencePrecision:
+    """What `auto` is for a model; found without its weights."""
+    if device.type != "cpu":
+        return gpu_precision() if device.type == "cuda" else "fp32"
+    if use == "inference" and not has_operators("fp32"):
+        return "fp32"
+    speed = measure_matmul_speed(config, use)
+    logger.info("precision of %s: %s, the fastest of %s on this processor", use, speed.fastest, speed.to_text())
+    return speed.fastest
+
+
 @dataclass(frozen=True)
 class MatmulSpeed:
     """Measured GFLOP/s of each precision."""
@@ -41,11 +56,15 @@ class MatmulSpeed:
 
     @property
     def fastest(self) -> InferencePrecision:
-        """The precision that `auto` stands for: fp32 if no other is clearly faster, or none was measured."""
-        if not self.gflops:  # this torch has no oneDNN
+        """The precision that `auto` stands for: fp32 if no other is clearly faster, or none was measured.
+
+        It is never int8, whose results differ more.
+        """
+        exact = {name: speed for name, speed in self.gflops.items() if name != "int8"}
+        if not exact:  # this torch has no oneDNN
             return "fp32"
-        best = max(self.gflops, key=lambda name: self.gflops[name])
-        return best if self.gflops[best] >= ADVANTAGE * self.gflops["fp32"] else "fp32"
+        best = max(exact, key=lambda name: exact[name])
+        return best if exact[best] >= ADVANTAGE * exact["fp32"] else "fp32"
 
     def to_text(self) -> str:
         """`fp32 130, bf16 510 GFLOP/s`."""

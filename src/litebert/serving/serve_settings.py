@@ -5,8 +5,9 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
+from litebert.device import validate_device_computes
 from litebert.machine import validate_processes
-from litebert.settings import MAX_THREADS, DeviceName, InferencePrecision, Settings, validate_device_computes
+from litebert.settings import MAX_THREADS, DeviceName, InferencePrecision, Settings
 
 
 class ServeSettings(Settings):

@@ -15,8 +15,8 @@ from typing import Any
 
 from torch import nn
 
+from litebert.device import validate_chosen
 from litebert.errors import ConfigError, StoppedBySignalError
-from litebert.precision import validate_chosen
 from litebert.randomness import torch_seed_for
 from litebert.training.callbacks.callback import Callback, RunState, StepRecord, has_state
 from litebert.training.callbacks.metric_logger import MetricLogger, require_trackers

@@ -2,7 +2,6 @@
 
 import json
 import weakref
-from argparse import Namespace
 
 import pytest
 
@@ -21,7 +20,6 @@ from litebert.model.io.model_directory import save_model
 from litebert.model.matmul_speed import MatmulSpeed
 from litebert.model.models import ForSequenceClassification
 from litebert.tasks.labelled_data import Example
-from litebert.training.distributed.context import DistributedContext
 from support.data.benchmark_files import write_cola
 from support.data.labelled_files import write_opinions
 
@@ -112,14 +110,13 @@ def test_one_model_is_in_memory_at_a_time(models, opinions, monkeypatch, precisi
     assert len(alive) == 3
 
 
-@pytest.mark.parametrize(
-    ("precision", "device", "used"), [("fp32", "cpu", "cpu"), ("fp32", "cuda", "cuda"), ("int8", "auto", "cpu")]
-)
-def test_members_predict_on_the_device_that_is_asked_for(models, monkeypatch, precision, device, used):
-    (member,), asked = map(Member.at, map(str, models(1))), []
-    monkeypatch.setattr(DistributedContext, "current", lambda name: asked.append(name) or Namespace(device="cpu"))
-    predict_members([member], [Example(text="a film")], labels=("bad", "good"), precision=precision, device=device)
-    assert asked == [used]
+@pytest.mark.parametrize("precision", ["fp32", "auto"])
+def test_members_predict_on_the_device_that_is_asked_for(models, monkeypatch, precision):
+    members, asked = list(map(Member.at, map(str, models(2)))), []
+    monkeypatch.setattr("litebert.commands.ensemble.members.usable_device", lambda *given: asked.append(given) or "cpu")
+    predict_members(members, [Example(text="a film")], labels=("bad", "good"), precision=precision, device="cuda")
+    measured = [("cuda", "auto")] if precision == "auto" else []
+    assert asked == [*measured, ("cuda", "fp32"), ("cuda", "fp32")]
 
 
 def test_both_groups_predict_in_the_precision_that_was_measured_once(models, opinions, monkeypatch):

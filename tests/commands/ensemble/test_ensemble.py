@@ -12,7 +12,8 @@ from litebert.commands.predict import input_file
 from litebert.commands.predict.input_file import InputFile
 from litebert.commands.predict.resumable_output import Written
 from litebert.errors import ConfigError, DataError
-from litebert.inference import inference_model, pipeline
+from litebert.inference import pipeline
+from litebert.model import matmul_speed
 from litebert.model.config import ModelConfig
 from litebert.model.io.model_directory import save_model
 from litebert.model.models import (
@@ -306,7 +307,7 @@ def test_interrupted_ensemble_continues_in_the_precisions_it_measured(tiny_token
 
     def run(out, *measured):
         found = iter(measured)
-        monkeypatch.setattr(inference_model, "fastest_precision", lambda config, device: next(found))
+        monkeypatch.setattr(matmul_speed, "fastest_precision", lambda config, device, use: next(found))
         run_ensemble(members, data=tmp_path / "rows.csv", out=out, precision="auto")
 
     run(whole, "fp32", "bf16")
@@ -323,7 +324,7 @@ def test_interrupted_ensemble_measures_again_for_other_rows_or_members(tiny_toke
     members = [save_member("opinions.csv", tiny_tokenizer, tmp_path / f"member{seed}", seed) for seed in range(2)]
     rows, out, measured = tmp_path / "rows.csv", tmp_path / "out.jsonl", []
     rows.write_text("text\n" + "the film\n" * 10)
-    monkeypatch.setattr(inference_model, "fastest_precision", lambda *_: measured.append("fp32") or "fp32")
+    monkeypatch.setattr(matmul_speed, "fastest_precision", lambda *_: measured.append("fp32") or "fp32")
     interrupt(monkeypatch, lambda: run_ensemble(members, data=rows, out=out, precision="auto"))
     if change == "rows":
         rows.write_text("text\n" + "music\n" * 10)

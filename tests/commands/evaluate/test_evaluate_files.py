@@ -7,7 +7,7 @@ import pytest
 from litebert.commands.evaluate.evaluate import evaluate
 from litebert.commands.evaluate.evaluate_settings import EvaluateRun
 from litebert.errors import ConfigError
-from litebert.inference import inference_model
+from litebert.model import matmul_speed
 from litebert.model.io.model_directory import save_model
 from litebert.model.models import ForSequenceClassification
 
@@ -51,7 +51,6 @@ def test_evaluate_of_many_files_has_the_scores_of_each(model, labelled, tmp_path
         ({"data": "*.csv"}, "a pattern of files has scores for each"),
         ({"data": "*.csv", "output": "out", "report": "r.html"}, "report: only for one file"),
         ({"data": "a.csv", "output": "out"}, "output: only for a pattern of files"),
-        ({"data": "a.csv", "threads": 2}, "threads: only for a pattern of files"),
         ({"data": "a.csv", "files": {"workers": 2}}, "workers: only for a pattern of files"),
     ],
 )
@@ -73,7 +72,7 @@ def test_scores_in_another_precision_are_not_taken_for_complete(model, labelled,
 
 def test_auto_is_measured_once_for_all_files(model, labelled, tmp_path, monkeypatch, caplog):
     measured = []
-    monkeypatch.setattr(inference_model, "fastest_precision", lambda *_: measured.append("bf16") or "bf16")
+    monkeypatch.setattr(matmul_speed, "fastest_precision", lambda *_: measured.append("bf16") or "bf16")
     run = EvaluateRun(model=str(model), data=labelled / "?.*", output=tmp_path / "scores", precision="auto")
     evaluate(run)
     assert measured == ["bf16"]

@@ -36,7 +36,7 @@ def pairs(tmp_path):
 
 def test_tie_counts_half_and_paradigms_weigh_alike():
     pairs = [MinimalPair("a", "b", name, "p") for name in ("one", "one", "one", "two")]
-    scores = summarize(pairs, np.array([1, 1, 0.5, 0]), None, scoring="causal", masking=None)
+    scores = summarize(pairs, np.array([1, 1, 0.5, 0]), None, masking=None)
     assert [score.accuracy for score in scores.paradigms] == [pytest.approx(2.5 / 3), 0.0]
     assert scores.mean.accuracy == pytest.approx(2.5 / 6)
     assert scores.mean.unigram_accuracy is None
@@ -78,7 +78,7 @@ def test_model_without_masked_lm_head_is_refused(pairs, small_config, tiny_token
 @pytest.mark.parametrize(("correct", "pairs"), [(99, 100), (100, 100), (1, 1), (0, 3)])
 def test_the_mean_of_one_paradigm_has_the_interval_of_that_paradigm(correct, pairs):
     rows = [MinimalPair("a", "b", "one", "p")] * pairs
-    scores = summarize(rows, np.arange(pairs) < correct, None, scoring="causal", masking=None)
+    scores = summarize(rows, np.arange(pairs) < correct, None, masking=None)
     for mean in (scores.mean, *scores.phenomena):
         assert mean.interval == pytest.approx(scores.paradigms[0].interval)
 

@@ -185,7 +185,7 @@ def saved_precisions(out):
 def test_runs_that_leave_their_precision_open_have_the_same_one(inputs, tmp_path, monkeypatch, jobs):
     """With several jobs each process would measure it while others keep the processor busy."""
     found = iter(("bf16", "fp32", "fp32", "fp32"))
-    monkeypatch.setattr("litebert.commands.runs.run_precision._fastest_precision", lambda config, device: next(found))
+    monkeypatch.setattr("litebert.model.matmul_speed.fastest_precision", lambda config, device, use: next(found))
     open_ = tuple(word for word in SHORT if "precision" not in word)
     run = run_of(
         inputs, tmp_path / "out", intermediate=None, intermediate_settings=(), settings=open_, random_weights=True
@@ -233,7 +233,7 @@ def test_a_stop_between_comparisons_keeps_the_finished_ones(inputs, tiny_tokeniz
 
 
 def test_runs_that_have_started_keep_their_precision(inputs, tmp_path, monkeypatch, caplog):
-    monkeypatch.setattr("litebert.commands.runs.run_precision._fastest_precision", lambda config, device: "fp32")
+    monkeypatch.setattr("litebert.model.matmul_speed.fastest_precision", lambda config, device, use: "fp32")
     open_ = tuple(word for word in SHORT if "precision" not in word)
     run = run_of(inputs, tmp_path / "out", intermediate_settings=open_, settings=open_, seeds=2)
     first = finetune_tasks(run)

@@ -19,8 +19,9 @@ from litebert.commands.predict import predict as predict_module
 from litebert.commands.predict.predict import predict
 from litebert.commands.predict.predict_settings import PredictRun
 from litebert.errors import ConfigError, DataError
-from litebert.inference import inference_model, pipeline
+from litebert.inference import pipeline
 from litebert.inference.predictor import Predictor
+from litebert.model import matmul_speed
 from litebert.model.io.model_directory import save_model
 from litebert.model.models import ForSequenceClassification
 from support.data.directories import content
@@ -169,11 +170,12 @@ def test_rows_that_are_added_during_the_work_are_predicted_by_the_next_command(
 
 
 def run_files(command, model, pattern, out, **settings):
+    """What a command on many files says."""
     if command == "predict":
-        return predict(PredictRun(model=str(model), input=pattern, output=out, **settings))
+        return predict(PredictRun(model=str(model), input=pattern, output=out, **settings)).to_text()
     if command == "embed":
-        return embed(EmbedRun(model=str(model), input=pattern, output=out, **settings))
-    return evaluate(EvaluateRun(model=str(model), data=pattern, output=out, **settings))
+        return embed(EmbedRun(model=str(model), input=pattern, output=out, **settings)).to_text()
+    return evaluate(EvaluateRun(model=str(model), data=pattern, output=out, **settings))[1]
 
 
 @pytest.mark.parametrize("command", ["predict", "embed", "evaluate"])
@@ -183,7 +185,7 @@ def test_many_files_measure_the_precision_without_loading_the_model(
     load, threads, loaded = pipeline.load_model, [], []
     monkeypatch.setattr(pipeline, "load_model", lambda directory: loaded.append(directory) or load(directory))
     monkeypatch.setattr(
-        inference_model, "fastest_precision", lambda config, device: threads.append(torch.get_num_threads()) or "fp32"
+        matmul_speed, "fastest_precision", lambda config, device, use: threads.append(torch.get_num_threads()) or "fp32"
     )
     run_files(command, classifier, labelled_pattern, tmp_path / "out", precision="auto", threads=3)
     assert loaded == [classifier]
@@ -221,11 +223,15 @@ def test_many_files_measure_again_with_other_settings_or_a_damaged_record(classi
     assert json.loads(kept.read_text())["precision"] == "fp32"
 
 
-def test_complete_outputs_of_many_files_stay_on_another_device(classifier, pattern, tmp_path, monkeypatch):
-    predict_files(classifier, pattern, tmp_path / "out")
-    monkeypatch.setattr(Predictor, "load", lambda *arguments, **options: pytest.fail("loaded"))
-    run = PredictRun(model=str(classifier), input=pattern, output=tmp_path / "out", device="cuda")
-    assert len(predict(run).results) == 4
+@pytest.mark.parametrize("command", ["predict", "embed", "evaluate"])
+def test_complete_outputs_of_many_files_stay_on_another_device(
+    classifier, labelled_pattern, tmp_path, monkeypatch, command
+):
+    run_files(command, classifier, labelled_pattern, tmp_path / "out", device="cpu")
+    before = outputs(tmp_path / "out")
+    monkeypatch.setattr(pipeline, "load_model", lambda directory: pytest.fail("loaded"))
+    run_files(command, classifier, labelled_pattern, tmp_path / "out", device="cuda")
+    assert outputs(tmp_path / "out") == before
 
 
 @pytest.fixture
@@ -240,14 +246,14 @@ def login_node(monkeypatch):
 
 
 @pytest.mark.parametrize("executor", ["slurm", "ray"])
-@pytest.mark.parametrize("command", ["predict", "embed"])
+@pytest.mark.parametrize("command", ["predict", "embed", "evaluate"])
 def test_many_files_for_gpus_elsewhere_need_a_precision(classifier, pattern, tmp_path, login_node, executor, command):
     settings = {"device": "cuda", "files": FileWorkers(executor=executor)}
     with pytest.raises(ConfigError, match=r"auto is measured where the command starts.* give .* --precision bf16"):
         run_files(command, classifier, pattern, tmp_path / "out", precision="auto", **settings)
     assert not (tmp_path / "out").exists()
-    result = run_files(command, classifier, pattern, tmp_path / "out", precision="bf16", **settings)
-    assert "0 outputs of 4; the others are submitted" in result.to_text()
+    text = run_files(command, classifier, pattern, tmp_path / "out", precision="bf16", **settings)
+    assert "0 outputs of 4; the others are submitted" in text
     assert len(login_node) == 1
 
 

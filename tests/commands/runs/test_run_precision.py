@@ -24,7 +24,7 @@ def test_auto_precision_is_measured_recorded_and_kept_on_resume(corpus_directory
     auto = plan(corpus_directory, *STEPS, "train.precision=auto")
     pretrain(auto, tmp_path / "run")
     assert read_yaml(tmp_path / "run" / "settings.yaml")["train"]["precision"] == "bf16"
-    assert "train.precision: bf16, the fastest of fp32 100, bf16 300 GFLOP/s" in caplog.text
+    assert "precision of training: bf16, the fastest of fp32 100, bf16 300 GFLOP/s" in caplog.text
     monkeypatch.setattr(matmul_speed, "measure_matmul_speed", lambda *_: MatmulSpeed({"fp32": 100.0, "bf16": 50.0}))
     more = ("train.duration=4 steps", "train.allow_config_changes=[train.duration]")
     longer = plan(corpus_directory, *STEPS[1:], *more, "train.precision=auto")
@@ -36,7 +36,7 @@ def test_dry_run_measures_the_precision(corpus_directory, tmp_path, monkeypatch,
     caplog.set_level("INFO", "litebert")
     monkeypatch.setattr(matmul_speed, "measure_matmul_speed", lambda *_: MatmulSpeed({"fp32": 100.0, "bf16": 300.0}))
     dry_run(plan(corpus_directory, *STEPS, "train.precision=auto"), tmp_path / "none")
-    assert "train.precision: bf16, the fastest of fp32 100, bf16 300 GFLOP/s" in caplog.text
+    assert "precision of training: bf16, the fastest of fp32 100, bf16 300 GFLOP/s" in caplog.text
 
 
 @pytest.mark.parametrize(

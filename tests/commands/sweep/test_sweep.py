@@ -31,7 +31,7 @@ def test_sweep_trains_and_summarises_several_seeds(planned, tmp_path):
 @pytest.mark.usefixtures("forked_python")
 def test_trials_that_leave_their_precision_open_have_the_same_one(planned, tmp_path, monkeypatch, jobs):
     found = iter(("bf16", "fp32", "fp32", "fp32", "fp32"))
-    monkeypatch.setattr("litebert.commands.runs.run_precision._fastest_precision", lambda config, device: next(found))
+    monkeypatch.setattr("litebert.model.matmul_speed.fastest_precision", lambda config, device, use: next(found))
     out = tmp_path / "out"
     sweep(planned({"seed": [0, 1]}, precision="auto"), out, jobs=jobs)
     sweep(planned({"seed": [0, 1, 2]}, precision="auto"), out, jobs=jobs)

@@ -3,4 +3,4 @@
 
 def measure(precision, monkeypatch):
     """From now on, `auto` is this precision."""
-    monkeypatch.setattr("litebert.inference.inference_model.fastest_precision", lambda config, device: precision)
+    monkeypatch.setattr("litebert.model.matmul_speed.fastest_precision", lambda config, device, use: precision)

@@ -60,14 +60,15 @@ def test_distributed_context_without_torchrun_has_one_process(monkeypatch):
 @pytest.mark.parametrize("available", [True, False])
 def test_device_auto_is_cuda_if_available(monkeypatch, available):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: available)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 4 * available)
     monkeypatch.setenv("LOCAL_RANK", "3")
     assert DistributedContext.current("auto").device == torch.device("cuda", 3) if available else ALONE.device
     assert DistributedContext.current("cpu").device == ALONE.device
 
 
 def test_device_cuda_is_refused_if_not_available(monkeypatch):
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    with pytest.raises(ConfigError, match="torch finds no CUDA device"):
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
+    with pytest.raises(ConfigError, match="torch finds 0 CUDA devices; use cpu or auto"):
         DistributedContext.current("cuda")
 
 

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
+from litebert.device import autocast
 from litebert.errors import ConfigError
-from litebert.precision import autocast
 from litebert.training.loop.step import gradient_scaler
 
 CPU = torch.device("cpu")

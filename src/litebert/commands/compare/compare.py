@@ -14,6 +14,7 @@ from litebert.commands.ensemble.members import (
     predict_members,
     validate_label_order,
 )
+from litebert.commands.model_arguments import set_threads
 from litebert.commands.result import Result
 from litebert.errors import ConfigError
 from litebert.settings import DeviceName, InferencePrecision
@@ -56,13 +57,15 @@ class CompareResult(Result):
 
 def compare(run: CompareRun) -> CompareResult:
     """Score both groups on the same labelled examples."""
+    set_threads(run.threads)
     members = {member.path: member for member in members_at([*run.models, *run.baseline])}
     models, baseline = ([members[Path(source)] for source in group] for group in (run.models, run.baseline))
     given = _examples(run, models[0])
     if given.task is None:
         raise ConfigError(f"{given.data.path}: has no labels, so there is nothing to score; give labelled examples")
     validate_label_order(tuple(members.values()), given.task)
-    return difference_between(models, baseline, given.data, given.task, precision=run.precision)
+    options = {"precision": run.precision, "device": run.device}
+    return difference_between(models, baseline, given.data, given.task, **options)
 
 
 def difference_between(
@@ -72,9 +75,11 @@ def difference_between(
     task: Task,
     *,
     precision: InferencePrecision = "fp32",
+    device: DeviceName = "auto",
 ) -> CompareResult:
     """The same for models and examples that are found already."""
-    ((_, result),) = differences_from(models, {"baseline": baseline}, data, task, precision=precision)
+    options = {"precision": precision, "device": device}
+    ((_, result),) = differences_from(models, {"baseline": baseline}, data, task, **options)
     return result
 
 

@@ -6,10 +6,10 @@ from typing import Self
 from pydantic import Field, model_validator
 
 from litebert.commands.data_arguments import ExampleArguments
-from litebert.settings import InferencePrecision
+from litebert.commands.model_arguments import ModelArguments
 
 
-class CompareRun(ExampleArguments):
+class CompareRun(ModelArguments, ExampleArguments):
     """Two groups of fine-tuned models, such as runs with several seeds, and the labelled examples to score them on."""
 
     models: tuple[str, ...] = Field(min_length=1)
@@ -20,8 +20,6 @@ class CompareRun(ExampleArguments):
     """CSV, TSV, JSON lines, Parquet, CoNLL, CoNLL-U or SQuAD file with labels."""
     metrics: tuple[str, ...] = ()
     """Metrics (default: those of the benchmark or of the task type)."""
-    precision: InferencePrecision = "fp32"
-    """Arithmetic of the models."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:

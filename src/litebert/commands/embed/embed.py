@@ -28,9 +28,9 @@ from litebert.commands.many_files.file_workers import (
 from litebert.commands.predict.input_file import InputFile
 from litebert.commands.predict.resumable_output import WindowResults, with_recorded_precision, write_predictions
 from litebert.commands.result import Result
+from litebert.device import resolve_device
 from litebert.files import sha256
 from litebert.inference.embeddings.embedder import Embedder
-from litebert.inference.inference_model import resolve_device, usable_device
 from litebert.inference.predictor import Predictor
 from litebert.model.io.hub import model_directory
 from litebert.tasks.output_formats import OutputFormat, RowFormat, validate_not_input, validate_suffix
@@ -72,7 +72,7 @@ def _embed_files(run: EmbedRun) -> FilesWritten:
     validate_suffix(tasks[0].output, VECTOR_SUFFIXES)
     for task in tasks:
         validate_not_input(task.output, task.source)
-    run = with_kept_precision(run, run.output, lambda: usable_device(run.device, run.precision))
+    run = with_kept_precision(run, run.output)
     job = FileJob(run=run, load=_load, work=_embed_file, fingerprint=fingerprint)
     return write_files(tasks, job, run.output, run.files)
 

@@ -6,8 +6,8 @@ from typing import Final, Self
 from pydantic import Field, model_validator
 
 from litebert.commands.many_files.file_workers import FileWorkers, is_pattern, validate_one_file
+from litebert.commands.model_arguments import ModelArguments
 from litebert.inference.embeddings.embedding_settings import DEFAULT_EMBEDDING, EmbeddingSettings
-from litebert.settings import MAX_THREADS, DeviceName, InferencePrecision, Settings, validate_device_computes
 from litebert.tasks.output_formats import SUFFIXES as TABLE_SUFFIXES
 from litebert.tasks.output_formats import validate_not_input, validate_suffix
 from litebert.tasks.readers.text_files import format_ending
@@ -15,7 +15,7 @@ from litebert.tasks.readers.text_files import format_ending
 VECTOR_SUFFIXES: Final = (".npy", ".jsonl", ".parquet")
 
 
-class EmbedRun(Settings):
+class EmbedRun(ModelArguments):
     """The settings of an embedding."""
 
     model: str
@@ -28,17 +28,10 @@ class EmbedRun(Settings):
     text: str | None = None
     """Column of the text (default: text)."""
     embedding: EmbeddingSettings = DEFAULT_EMBEDDING
-    precision: InferencePrecision = "fp32"
-    """Arithmetic of the model."""
-    device: DeviceName = "auto"
-    """Where the model runs: `cpu`, `cuda`, or `auto`, a CUDA device if there is one (not for int8)."""
-    threads: int | None = Field(default=None, gt=0, le=MAX_THREADS)
-    """Threads of torch (default: torch's choice; 1 for a pattern)."""
     files: FileWorkers = FileWorkers()
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        validate_device_computes(self.device, self.precision)
         _validate_column(self.text, self.input)
         if is_pattern(self.input):
             return self
@@ -48,7 +41,7 @@ class EmbedRun(Settings):
         return self
 
 
-class SearchRun(Settings):
+class SearchRun(ModelArguments):
     """The settings of a search."""
 
     model: str
@@ -70,16 +63,9 @@ class SearchRun(Settings):
     top_k: int = Field(default=10, gt=0)
     """Results for each query."""
     embedding: EmbeddingSettings = DEFAULT_EMBEDDING
-    precision: InferencePrecision = "fp32"
-    """Arithmetic of the model."""
-    device: DeviceName = "auto"
-    """Where the model runs: `cpu`, `cuda`, or `auto`, a CUDA device if there is one (not for int8)."""
-    threads: int | None = Field(default=None, gt=0, le=MAX_THREADS)
-    """Threads of torch (default: torch's choice)."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        validate_device_computes(self.device, self.precision)
         if bool(self.query) == (self.queries is not None):
             raise ValueError("give either --query (texts) or --queries (a file)")
         _validate_column(self.text, self.input, *([self.queries] if self.queries else []))

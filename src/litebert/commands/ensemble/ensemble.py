@@ -24,6 +24,7 @@ from litebert.commands.ensemble.members import (
     validate_inputs,
     validate_label_order,
 )
+from litebert.commands.model_arguments import set_threads
 from litebert.commands.predict.benchmark_predictions import (
     submission_text,
     validate_submission_name,
@@ -31,10 +32,11 @@ from litebert.commands.predict.benchmark_predictions import (
 from litebert.commands.predict.input_file import InputFile, validate_output_directory
 from litebert.commands.predict.resumable_output import output_fingerprint, recorded_precisions
 from litebert.commands.result import Result
+from litebert.device import usable_device
 from litebert.errors import ConfigError
 from litebert.files import write_text
 from litebert.hub_datasets import is_dataset_name
-from litebert.settings import InferencePrecision, device_for
+from litebert.settings import InferencePrecision
 from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
 from litebert.tasks.benchmarks.benchmarks import benchmark_task
 from litebert.tasks.encoded import warn_empty
@@ -44,7 +46,6 @@ from litebert.tasks.metrics.evaluation import Evaluation
 from litebert.tasks.readers.columns import resolve_columns
 from litebert.tasks.readers.tables import hub_table, iter_tables
 from litebert.tasks.types.task_type import FileFormat, Scored
-from litebert.training.distributed.context import DistributedContext
 
 logger = logging.getLogger(__name__)
 
@@ -116,6 +117,7 @@ def _score_lines(score: EnsembleScore, count: int) -> list[str]:
 
 def ensemble(run: EnsembleRun) -> EnsembleResult:
     """Average the members' predictions; score them if there are labels and write them if asked to."""
+    set_threads(run.threads)
     split, members = run.benchmark_split, members_at(run.members)
     if split is not None and run.task_dir is not None:
         if run.out is not None:
@@ -159,7 +161,8 @@ def _in_memory(run: EnsembleRun, members: Sequence[Member], given: Examples) -> 
     if given.task is None:
         _validate_unlabelled(run, given.data.path)
     labels = given.data.labels or ()
-    predicted = predict_members(members, given.data.examples, labels=labels, precision=run.precision)
+    options = {"labels": labels, "precision": run.precision, "device": run.device}
+    predicted = predict_members(members, given.data.examples, **options)
     score, chosen = None, list(range(len(members)))
     if given.task is not None and run.select == "forward":
         chosen = _forward_selected(predicted, given.task, given.data)
@@ -196,7 +199,7 @@ def _streamed(run: EnsembleRun, members: Sequence[Member], source: InputFile) ->
     assert run.out is not None
     logger.info("%s: no labels; its rows are predicted, not scored", source.path)
     given = _precisions(run, members, source)
-    pipelines = [member.load(precision=each) for member, each in zip(members, given, strict=True)]
+    pipelines = [member.load(precision=each, device=run.device) for member, each in zip(members, given, strict=True)]
     precisions = [each.precision for each in pipelines]
     written = source.predict_into(
         run.out,
@@ -234,7 +237,7 @@ def _precisions(run: EnsembleRun, members: Sequence[Member], source: InputFile) 
 
 def _settings(run: EnsembleRun, precisions: Sequence[InferencePrecision]) -> dict[str, Any]:
     """What the predictions depend on besides members and examples."""
-    device = DistributedContext.current(device_for(run.precision)).device.type
+    device = usable_device(run.device, run.precision)
     return {**run.model_dump(exclude={"members"}), "precision": list(precisions), "device": device}
 
 

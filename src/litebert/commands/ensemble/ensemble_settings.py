@@ -6,10 +6,10 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from litebert.commands.data_arguments import ExampleArguments, SlicedColumnArguments
-from litebert.settings import InferencePrecision
+from litebert.commands.model_arguments import ModelArguments
 
 
-class EnsembleRun(ExampleArguments):
+class EnsembleRun(ModelArguments, ExampleArguments):
     """The settings of an ensemble; its examples may have labels or not."""
 
     columns: SlicedColumnArguments = SlicedColumnArguments()
@@ -22,8 +22,6 @@ class EnsembleRun(ExampleArguments):
     out: Path | None = None
     """File of the predictions: .jsonl, .csv or .tsv, also .conll for .conll and .conllu for .conllu; a directory for
     SQuAD; with a benchmark in the format of its leaderboard."""
-    precision: InferencePrecision = "fp32"
-    """Arithmetic of the models."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:

@@ -8,14 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 
 from litebert.commands.predict.resumable_output import WindowResults
+from litebert.device import usable_device
 from litebert.errors import ConfigError
-from litebert.inference.inference_model import fastest_precision
 from litebert.inference.pipeline import Pipeline, average_predictions, with_labels
+from litebert.model import matmul_speed
 from litebert.model.io.hub import model_directory
 from litebert.model.io.model_spec import CONFIG, ModelSpec, read_model_spec
-from litebert.settings import DeviceName, InferencePrecision, device_for
+from litebert.settings import DeviceName, InferencePrecision
 from litebert.tasks.encoded import Encoded, warn_empty
 from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.labelled_data import LabelledData, Task
@@ -23,7 +25,6 @@ from litebert.tasks.metrics.metrics import OF_SECOND_LABEL
 from litebert.tasks.results import Result
 from litebert.tasks.types.registry import task_type_of
 from litebert.tasks.types.task_type import Prediction, Scored, TaskType
-from litebert.training.distributed.context import DistributedContext
 
 logger = logging.getLogger(__name__)
 
@@ -50,8 +51,8 @@ class Member:
 
     def load(self, *, precision: InferencePrecision, device: DeviceName = "auto") -> Pipeline:
         """The member, ready to predict in float64."""
-        found = DistributedContext.current(device_for(precision, device)).device
-        return Pipeline.load(self.directory, device=found, precision=precision, dtype=np.float64)
+        usable = usable_device(device, precision)
+        return Pipeline.load(self.directory, device=usable, precision=precision, dtype=np.float64)
 
     def describe(self) -> str:
         """Task type and labels."""
@@ -152,7 +153,8 @@ def common_precision(
     """`precision`, or for `auto` the fastest one for the first member: measurements differ, and scores are compared."""
     if precision != "auto":
         return precision
-    return fastest_precision(members[0].spec.config, DistributedContext.current(device).device)
+    found = torch.device(usable_device(device, precision))
+    return matmul_speed.fastest_precision(members[0].spec.config, found, "inference")
 
 
 def predict_members(

@@ -24,12 +24,13 @@ from litebert.commands.many_files.file_workers import (
     with_kept_precision,
     write_files,
 )
+from litebert.commands.model_arguments import set_threads
+from litebert.device import resolve_device
 from litebert.files import write_json
 from litebert.inference.pipeline import Pipeline
 from litebert.model.io.hub import model_directory
 from litebert.tasks.metrics.evaluation import Evaluation
 from litebert.tasks.read_labelled import validate_columns_apply
-from litebert.training.distributed.context import DistributedContext
 
 
 def evaluate(run: EvaluateRun) -> tuple[dict[str, Any], str]:
@@ -39,7 +40,8 @@ def evaluate(run: EvaluateRun) -> tuple[dict[str, Any], str]:
         validate_columns_apply(asdict(columns), run.data)
     validate_examples_exist(run.data, run.task, run.task_dir, files)  # before a model is loaded
     model = model_directory(run.model)
-    run = run.replace(model=str(model))
+    run = run.replace(model=str(model), device=resolve_device(run.device, run.precision))
+    set_threads(run.threads)
     if run.suite is not None:
         pairs = evaluate_suite(run, model, run.suite)
         return pairs.to_dict(), pairs.to_text()
@@ -64,7 +66,7 @@ def _beside_fp32(run: EvaluateRun, score: Callable[..., Any]) -> tuple[dict[str,
 
     With `auto` they are by precision too if fp32 is the fastest: programs that read them must not depend on a timing.
     """
-    pipeline = load_pipeline(Path(run.model), run.precision)
+    pipeline = _load(run)
     if run.precision == "fp32":
         result = score(pipeline=pipeline, report=run.report)
         return result.to_dict(), result.to_report()
@@ -89,13 +91,13 @@ def evaluate_files(run: EvaluateRun) -> FilesWritten:
     assert run.data is not None
     assert run.output is not None
     tasks = file_tasks(run.data, run.output, lambda path: f"{path.name}.json")
-    kept = with_kept_precision(run, run.output, lambda: str(DistributedContext.current().device))
+    kept = with_kept_precision(run, run.output)
     job = FileJob(run=kept, input_field="data", load=_load, work=_evaluate_one, fingerprint=_fingerprint)
     return write_files(tasks, job, run.output, run.files)
 
 
 def _load(run: EvaluateRun) -> Pipeline:
-    return load_pipeline(Path(run.model), run.precision)
+    return load_pipeline(Path(run.model), precision=run.precision, device=run.device)
 
 
 def _evaluate_one(run: EvaluateRun, pipeline: Pipeline) -> Evaluation:
@@ -108,6 +110,7 @@ def _evaluate_one(run: EvaluateRun, pipeline: Pipeline) -> Evaluation:
 
 
 def _fingerprint(run: EvaluateRun) -> str:
+    """Of complete scores, which stay when the same command runs on another device."""
     assert run.data is not None
-    settings = run.model_dump(exclude={"model", "data", "output", "files"})
+    settings = run.model_dump(exclude={"model", "data", "output", "files", "device"})
     return fingerprint_of(settings, inputs=[run.data], models=[Path(run.model)])

@@ -10,12 +10,13 @@ from litebert.commands.finetune.setup import task_of_benchmark
 from litebert.commands.many_files.file_workers import is_pattern
 from litebert.commands.predict.benchmark_predictions import validate_benchmark_model
 from litebert.commands.result import Result
+from litebert.device import usable_device
 from litebert.errors import DataError
 from litebert.files import write_text
 from litebert.hub_datasets import is_dataset_name
 from litebert.inference.pipeline import EvaluationSet, Pipeline
 from litebert.model.io.hub import model_directory
-from litebert.settings import InferencePrecision, device_for
+from litebert.settings import DeviceName, InferencePrecision
 from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit, available_splits, read_benchmark
 from litebert.tasks.benchmarks.benchmarks import Decision, Split, benchmark_task
 from litebert.tasks.benchmarks.candidate_ranking import predict_ranked
@@ -26,7 +27,6 @@ from litebert.tasks.read_labelled import read_labelled, task_for, validate_colum
 from litebert.tasks.readers.columns import Columns
 from litebert.tasks.readers.tables import Table
 from litebert.tasks.types.task_type import Prediction, ReadOptions
-from litebert.training.distributed.context import DistributedContext
 
 logger = logging.getLogger(__name__)
 
@@ -140,10 +140,9 @@ def validate_examples_exist(
         BenchmarkSplit(task=task, split=split, file=files.get(split)).path(directory)
 
 
-def load_pipeline(model: Path, precision: InferencePrecision = "fp32") -> Pipeline:
+def load_pipeline(model: Path, *, precision: InferencePrecision = "fp32", device: DeviceName = "auto") -> Pipeline:
     """The fine-tuned model of a model or run directory."""
-    device = DistributedContext.current(device_for(precision)).device
-    return Pipeline.load(model_directory(model), device=device, precision=precision)
+    return Pipeline.load(model_directory(model), device=usable_device(device, precision), precision=precision)
 
 
 def _evaluate(pipeline: Pipeline, model: Path, task: Task, data: LabelledData, report: Path | None) -> Evaluation:

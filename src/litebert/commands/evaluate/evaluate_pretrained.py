@@ -11,13 +11,13 @@ from litebert.commands.pretrain.validation import ValidationScores, ValidationSe
 from litebert.corpus.format.matching_corpus import open_matching_corpus
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.corpus.statistics.token_frequency import token_counts
+from litebert.device import usable_device
 from litebert.errors import ConfigError
 from litebert.inference.inference_model import inference_model, resolve_precision
 from litebert.inference.pretraining_record import pretraining_record, recorded_sampling
 from litebert.inference.sentence_likelihood import validate_causal_steps
 from litebert.model.io.model_directory import load_model
 from litebert.model.io.model_spec import ModelSpec, read_model_spec
-from litebert.settings import device_for
 from litebert.training.distributed.context import DistributedContext
 
 logger = logging.getLogger(__name__)
@@ -36,11 +36,11 @@ def evaluate_suite(run: EvaluateRun, model: Path, suite: Path) -> MinimalPairSco
     counts = None if run.corpus is None else token_counts(open_matching_corpus(run.corpus, "train", model=model))
     return evaluate_minimal_pairs(
         *(model, suite),
-        scoring=run.scoring,
-        masking=run.masking,
+        masking=None if run.scoring == "causal" else run.masking,
         temperature=run.temperature,
         fast=run.fast,
         precision=run.precision,
+        device=run.device,
         counts=counts,
     )
 
@@ -58,7 +58,7 @@ def evaluate_pretraining(run: EvaluateRun, model: Path, corpus: Path) -> Validat
         )
     open_matching_corpus(corpus, "validation", model=model)
     sampling, objectives = _examples(run, model, spec)
-    world = DistributedContext.current(device_for(run.precision))
+    world = DistributedContext.current(usable_device(run.device, run.precision))
     validation = ValidationSet(corpus, sampling, run.max_eval_examples, "fp32", world, objectives)
     fresh = () if _has_pair_head(spec) else ("encoder.pooler", "sentence_pair")  # drawn at random and not scored
     loaded = load_model(model, as_model="ForPretraining", fresh=fresh).to(world.device)

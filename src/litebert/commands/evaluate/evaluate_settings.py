@@ -8,11 +8,12 @@ from pydantic import Field, model_validator
 
 from litebert.commands.data_arguments import NO_COLUMNS, ONLY_BENCHMARKS, SlicedColumnArguments
 from litebert.commands.many_files.file_workers import FileWorkers, is_pattern, validate_one_file
+from litebert.commands.model_arguments import ModelArguments
 from litebert.commands.pretrain.pretrain_settings import PairObjective
 from litebert.corpus.sampling.sampling_settings import SamplingSettings, with_preset_values
 from litebert.errors import ConfigError
 from litebert.inference.word_masking import Masking, Scoring
-from litebert.settings import MAX_THREADS, InferencePrecision, Settings, validate_not_given, with_overrides
+from litebert.settings import validate_not_given, with_overrides
 from litebert.tasks.benchmarks.benchmarks import Decision, benchmark_task
 from litebert.tasks.benchmarks.candidate_ranking import validate_ranked
 
@@ -25,7 +26,7 @@ _READ_FOR: Final = {
 """Settings that are read for one source of examples only."""
 
 
-class EvaluateRun(Settings):
+class EvaluateRun(ModelArguments):
     """The settings of an evaluation."""
 
     model: str
@@ -69,14 +70,8 @@ class EvaluateRun(Settings):
     """Maximum number of validation examples."""
     eval_pair_objectives: tuple[PairObjective, ...] | None = None
     """Pair objectives to score besides that of `sampling` (default: those of the run; without a run, both)."""
-    precision: InferencePrecision = "fp32"
-    """Arithmetic of the model: `fp32`, `bf16`, `fp16`, `auto` (the fastest one, measured) or `int8`; with one labelled
-    file or a benchmark any other than fp32 is reported beside the scores of fp32. With --suite `auto` takes as little
-    as half the time on processors with fast 16-bit products; the figures of fp32 differ least between processors."""
     output: Path | None = None
     """With a pattern as --data: directory for the scores of each file."""
-    threads: int | None = Field(default=None, gt=0, le=MAX_THREADS)
-    """With a pattern as --data: threads of torch in each worker (default: 1)."""
     files: FileWorkers = FileWorkers()
 
     def drawn_as(self, base: Mapping[str, Any]) -> SamplingSettings:
@@ -126,7 +121,7 @@ class EvaluateRun(Settings):
         only = "only for a pattern of files as --data, such as 'test/*.csv'"
         if self.data is None or not is_pattern(self.data):
             validate_one_file(self.files)
-            validate_not_given({"output": self.output, "threads": self.threads}, only)
+            validate_not_given({"output": self.output}, only)
             return
         if self.output is None:
             raise ValueError("output: a pattern of files has scores for each; give a directory for them (--output)")

@@ -11,18 +11,18 @@ from pathlib import Path
 import numpy as np
 
 from litebert.commands.result import Result
+from litebert.device import usable_device
 from litebert.errors import ConfigError, DataError
 from litebert.inference.inference_model import resolve_precision
 from litebert.inference.sentence_likelihood import SentenceLengthError, log_likelihoods
 from litebert.inference.word_masking import Masking, Scoring
 from litebert.model.io.model_directory import load_model
 from litebert.model.models import ForMaskedLM, ForPretraining
-from litebert.settings import InferencePrecision, device_for
+from litebert.settings import DeviceName, InferencePrecision
 from litebert.tasks.metrics.metrics import wilson_interval, wilson_interval_of_mean
 from litebert.tasks.metrics.text_table import aligned
 from litebert.tasks.readers.text_files import read_text
 from litebert.tokenization.tokenizer import Tokenizer
-from litebert.training.distributed.context import DistributedContext
 
 FAST_PAIRS = 100
 """Pairs of each paradigm that `fast` scores: the first ones of its file."""
@@ -129,25 +129,27 @@ def evaluate_minimal_pairs(
     model: Path,
     directory: Path,
     *,
-    scoring: Scoring = "pseudo_log_likelihood",
-    masking: Masking = "token",
+    masking: Masking | None = "token",
     temperature: float = 1.0,
     fast: bool = False,
     precision: InferencePrecision = "fp32",
+    device: DeviceName = "auto",
     counts: np.ndarray | None = None,
 ) -> MinimalPairScores:
-    """Score a pretrained model on a directory of minimal pairs; `counts` [V] of tokens add the unigram column."""
+    """Score a pretrained model on a directory of minimal pairs; `counts` [V] of tokens add the unigram column.
+
+    With `masking` None nothing is masked: each token is predicted from those before it.
+    """
     loaded, tokenizer = load_model(model), Tokenizer.load(model)
     if not isinstance(loaded, ForPretraining | ForMaskedLM):
         raise ConfigError(f"{model}: a {type(loaded).__name__} has no masked-LM head; give a model from `pretrain`")
     pairs = read_minimal_pairs(directory, most=FAST_PAIRS if fast else None)
     sentences = [sentence for pair in pairs for sentence in (pair.good, pair.bad)]
-    loaded = loaded.to(DistributedContext.current(device_for(precision)).device)
+    loaded = loaded.to(usable_device(device, precision))
     precision = resolve_precision(precision, loaded)
-    used = None if scoring == "causal" else masking
     try:
         scores = log_likelihoods(
-            loaded, tokenizer, sentences, masking=used, temperature=temperature, precision=precision
+            loaded, tokenizer, sentences, masking=masking, temperature=temperature, precision=precision
         )
     except SentenceLengthError as error:
         side = "sentence_bad" if error.index % 2 else "sentence_good"
@@ -157,9 +159,7 @@ def evaluate_minimal_pairs(
     _warn_indistinct(tokenizer, pairs)
     correct = _preferences(scores)
     unigram = None if counts is None else _preferences(_unigram_scores(tokenizer, sentences, counts))
-    return summarize(
-        pairs, correct, unigram, scoring=scoring, masking=used, temperature=temperature, precision=precision
-    )
+    return summarize(pairs, correct, unigram, masking=masking, temperature=temperature, precision=precision)
 
 
 def summarize(
@@ -167,7 +167,6 @@ def summarize(
     correct: np.ndarray,
     unigram: np.ndarray | None,
     *,
-    scoring: Scoring,
     masking: Masking | None,
     temperature: float = 1.0,
     precision: InferencePrecision = "fp32",
@@ -184,7 +183,7 @@ def summarize(
         for name in dict.fromkeys(score.phenomenon for score in paradigms)
     ]
     return MinimalPairScores(
-        scoring=scoring,
+        scoring="causal" if masking is None else "pseudo_log_likelihood",
         masking=masking,
         temperature=temperature,
         precision=precision,

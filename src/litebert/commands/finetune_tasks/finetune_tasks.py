@@ -21,7 +21,7 @@ from litebert.commands.finetune_tasks.parallel_runs import RunOfTask, failure_of
 from litebert.commands.fingerprint import fingerprint_of
 from litebert.commands.result import Result
 from litebert.commands.runs.run_directory import RunDirectory, deciding_settings
-from litebert.commands.runs.run_precision import with_one_precision
+from litebert.commands.runs.run_precision import runs_with_one_precision
 from litebert.commands.sweep.run_trials import validate_same_inputs
 from litebert.commands.sweep.trial_results import SeedStatistics, statistics_of
 from litebert.errors import ConfigError
@@ -145,7 +145,7 @@ def _runs(run: FinetuneTasksRun, *, start: str) -> Runs:
         (run.run_on(task, name=name, model=start, seed=seed), run.directory_of(task, name=name, seed=seed))
         for seed, task, name in keys
     ]
-    settings = with_one_precision(runs, run.out, start_config)
+    settings = runs_with_one_precision(runs, run.out, start_config)
     return {
         (task, name, seed): RunOfTask(task, own, directory)
         for (seed, task, name), own, (_, directory) in zip(keys, settings, runs, strict=True)
@@ -249,7 +249,7 @@ def _on_intermediate(run: FinetuneTasksRun, task: str, jobs: int, callbacks: Seq
     settings = run.run_on_intermediate(task)
     model = model_directory(run.model)
     directory = run.out / "intermediate" / f"{task}-{fingerprint_of(_identity(settings), models=[model])[:8]}"
-    (settings,) = with_one_precision([(settings, directory)], run.out, start_config)
+    (settings,) = runs_with_one_precision([(settings, directory)], run.out, start_config)
     own = RunOfTask(task, settings, directory)
     if jobs > 1 and not own.finished and (failed := train_in_parallel([own], run.out, jobs=1)):
         raise failure_of(failed, run.out)

@@ -9,6 +9,7 @@ from typing import Final
 from litebert.commands.ensemble.members import averaged, members_at, predict_members
 from litebert.commands.glue_submission.glue_submission_settings import GlueSubmissionRun
 from litebert.commands.many_files.file_workers import is_pattern
+from litebert.commands.model_arguments import set_threads
 from litebert.commands.predict.benchmark_predictions import submission_text, validate_benchmark_model
 from litebert.commands.result import Result
 from litebert.errors import ConfigError, DataError
@@ -57,6 +58,7 @@ class GlueSubmission(Result):
 
 def glue_submission(run: GlueSubmissionRun) -> GlueSubmission:
     """Predict the test files of GLUE and write them, under their official names, into a zip file."""
+    set_threads(run.threads)
     given = [Path(value) for value in run.predictions if value.endswith(".tsv")]
     models = models_by_task([value for value in run.predictions if not value.endswith(".tsv")])
     own = run.own_splits()
@@ -147,7 +149,8 @@ def _predict(run: GlueSubmissionRun, file: str, models: Sequence[str], split: Be
     ranked = benchmark_task(split.task).ranked_label if run.decision == "rank" else None
     others = other_candidates(split, run.task_dir, data.examples) if ranked else []
     candidates = [*data.examples, *others]
-    whole = averaged(predict_members(members, candidates, labels=labels, precision=run.precision))
+    options = {"labels": labels, "precision": run.precision, "device": run.device}
+    whole = averaged(predict_members(members, candidates, **options))
     if ranked:
         predictions = rank_candidates(whole.predictions, candidates, positive=labels.index(ranked))
         whole = replace(whole, predictions=predictions[: len(data.examples)])

@@ -6,13 +6,13 @@ from typing import Self
 from pydantic import model_validator
 
 from litebert.commands.data_arguments import files_by_split
-from litebert.settings import InferencePrecision, Settings
+from litebert.commands.model_arguments import ModelArguments
 from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
 from litebert.tasks.benchmarks.benchmarks import BENCHMARKS, Decision
 from litebert.tasks.benchmarks.candidate_ranking import validate_ranked
 
 
-class GlueSubmissionRun(Settings):
+class GlueSubmissionRun(ModelArguments):
     """The settings of a submission."""
 
     predictions: tuple[str, ...]
@@ -28,8 +28,6 @@ class GlueSubmissionRun(Settings):
     decision: Decision = "classify"
     """`rank`: for qnli, of the candidate sentences of a question in all of its files a single one is positive, as in
     the submission of the paper."""
-    precision: InferencePrecision = "fp32"
-    """Arithmetic of the models."""
 
     def own_splits(self) -> list[BenchmarkSplit]:
         """The test files of your own."""

@@ -18,6 +18,7 @@ from pydantic import Field, model_validator
 from litebert.commands.fingerprint import fingerprint_of
 from litebert.commands.result import Result
 from litebert.datatrove_stages import Executor, Stage, run_stages, validate_no_options
+from litebert.device import usable_device
 from litebert.errors import CheckpointError, ConfigError, DataError
 from litebert.files import read_json_object, write_json
 from litebert.hub_datasets import is_dataset_name
@@ -26,7 +27,7 @@ from litebert.parallel_map import run_in_order
 from litebert.settings import InferencePrecision, Settings, with_overrides
 
 R = TypeVar("R", bound=Any)
-"""Settings of a command, with `precision`."""
+"""Settings of a command, with those of `ModelArguments`."""
 logger = logging.getLogger(__name__)
 
 MARKERS: Final = ".done"
@@ -44,7 +45,8 @@ class FileWorkers(Settings):
     """With a pattern of files, such as 'texts/*.csv': who works on them."""
 
     workers: int = Field(default=1, gt=0)
-    """Processes, or tasks of the executor, that share the files of a pattern; the outputs do not depend on it."""
+    """Processes, or tasks of the executor, that share the files of a pattern, each with one thread unless --threads
+    says otherwise; the outputs do not depend on it."""
     executor: Executor = "processes"
     """Processes of this machine, or an executor of datatrove: local tasks, a Slurm cluster, a Ray cluster."""
     executor_options: tuple[str, ...] = ()
@@ -120,12 +122,12 @@ def is_pattern(path: Path) -> bool:
     return glob.has_magic(str(path)) and not path.exists() and not is_dataset_name(path)
 
 
-def with_kept_precision(run: R, out: Path, device: Callable[[], str]) -> R:
+def with_kept_precision(run: R, out: Path) -> R:
     """`run`; where its precision is `auto`, with the one that is kept in `out` for all its outputs.
 
-    Measurements differ, and outputs in another precision are made again; so it is measured only where none is kept for
-    this model and these settings, on `device()`, without loading the model. Raises ConfigError where it would be
-    measured on another machine than it is used on.
+    Measurements differ, and outputs in another precision are made again; so it is measured, without loading the model,
+    only where none is kept for this model and these settings. Raises ConfigError where it would be measured on another
+    machine than it is used on.
     """
     if run.precision != "auto":
         return run
@@ -135,23 +137,24 @@ def with_kept_precision(run: R, out: Path, device: Callable[[], str]) -> R:
     precision = _kept_precision(file, fingerprint)
     if precision is None:
         _validate_measured_here(run)
-        precision = _measured_precision(run, device())
+        precision = _measured_precision(run)
         write_json(file, {"fingerprint": fingerprint, "precision": precision})
     logger.info("precision: %s for all outputs (%s)", precision, file)
     return run.model_copy(update={"precision": precision})
 
 
-def _measured_precision(run: Any, device: str) -> InferencePrecision:
+def _measured_precision(run: Any) -> InferencePrecision:
     """The fastest precision for the model of `run` with the threads of a worker."""
     import torch
 
-    from litebert.inference import inference_model
+    from litebert.model import matmul_speed
     from litebert.model.io.model_spec import read_model_spec
 
+    device = torch.device(usable_device(run.device, run.precision))
     config, threads = read_model_spec(Path(run.model)).config, torch.get_num_threads()
     _set_threads(run)
     try:
-        return inference_model.fastest_precision(config, torch.device(device))
+        return matmul_speed.fastest_precision(config, device, "inference")
     finally:
         torch.set_num_threads(threads)
 
@@ -174,7 +177,7 @@ def _kept_precision(file: Path, fingerprint: str) -> InferencePrecision | None:
 
 def _validate_measured_here(run: Any) -> None:
     """Raise ConfigError where only the tasks of an executor have the device."""
-    if run.files.executor not in ELSEWHERE or getattr(run, "device", "auto") != "cuda":
+    if run.files.executor not in ELSEWHERE or run.device != "cuda":
         return
     import torch
 

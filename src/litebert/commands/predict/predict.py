@@ -24,10 +24,10 @@ from litebert.commands.predict.input_file import InputFile
 from litebert.commands.predict.predict_settings import PredictRun
 from litebert.commands.predict.resumable_output import WindowResults, output_fingerprint, with_recorded_precision
 from litebert.commands.result import Result
+from litebert.device import resolve_device
 from litebert.errors import ConfigError, DataError
 from litebert.files import write_text
 from litebert.inference.fill_mask import FillMask
-from litebert.inference.inference_model import resolve_device, usable_device
 from litebert.inference.pipeline import Pipeline, warn_truncated
 from litebert.inference.predictor import Predictor
 from litebert.model.io.hub import model_directory
@@ -100,7 +100,7 @@ def _predict_files(run: PredictRun) -> FilesWritten:
     tasks = file_tasks(run.input, run.output, lambda path: _output_name(path, run.files.output_suffix))
     for task in tasks:
         _texts_of(run.model_copy(update={"input": task.source})).validate_output(task.output)
-    run = with_kept_precision(run, run.output, lambda: usable_device(run.device, run.precision))
+    run = with_kept_precision(run, run.output)
     job = FileJob(run=run, load=_load, work=_predict_file, fingerprint=_fingerprint)
     return write_files(tasks, job, run.output, run.files)
 

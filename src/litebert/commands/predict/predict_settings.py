@@ -7,21 +7,15 @@ from pydantic import Field, model_validator
 
 from litebert.commands.data_arguments import NO_COLUMNS, ONLY_BENCHMARKS, PredictedSplit, predicted_split
 from litebert.commands.many_files.file_workers import FileWorkers, is_pattern, validate_one_file
-from litebert.settings import (
-    MAX_THREADS,
-    DeviceName,
-    InferencePrecision,
-    Settings,
-    validate_device_computes,
-    validate_not_given,
-)
+from litebert.commands.model_arguments import ModelArguments
+from litebert.settings import InferencePrecision, validate_not_given
 from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
 from litebert.tasks.benchmarks.benchmarks import Decision
 from litebert.tasks.benchmarks.candidate_ranking import validate_ranked
 from litebert.tasks.readers.columns import Columns
 
 
-class PredictRun(Settings):
+class PredictRun(ModelArguments):
     """The settings of a prediction."""
 
     model: str
@@ -53,11 +47,7 @@ class PredictRun(Settings):
     top_k: int | None = Field(default=None, gt=0)
     """Candidates for each [MASK] (default: 5)."""
     precision: InferencePrecision = "auto"
-    """Arithmetic of the model: `auto` is the fastest of `fp32`, `bf16` and `fp16`, measured; `int8` is for CPUs."""
-    device: DeviceName = "auto"
-    """Where the model runs: `cpu`, `cuda`, or `auto`, a CUDA device if there is one (not for int8)."""
-    threads: int | None = Field(default=None, gt=0, le=MAX_THREADS)
-    """Threads of torch (default: torch's choice; 1 for a pattern)."""
+    """Arithmetic of a model: `fp32`, `bf16`, `fp16`, `auto` (the fastest of these, measured), or on CPUs `int8`."""
     files: FileWorkers = FileWorkers()
 
     @property
@@ -72,7 +62,6 @@ class PredictRun(Settings):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        validate_device_computes(self.device, self.precision)
         if self.benchmark_split is not None:
             given = {name: getattr(self, name) for name in ("text", "text_pair", "options", "top_k")}
             validate_not_given(given, NO_COLUMNS.format(instead="INPUT"))

@@ -13,7 +13,7 @@ from litebert.training.distributed.context import DistributedContext
 AUTO: Final = "auto"
 
 
-def with_one_precision(cells: Sequence[Cell], paths: CellPaths) -> list[Cell]:
+def cells_with_one_precision(cells: Sequence[Cell], paths: CellPaths) -> list[Cell]:
     """The cells; those whose precision is to be measured have the kept one instead. Their names do not change.
 
     What is kept is the fastest one for the first pretraining run.

@@ -10,7 +10,7 @@ from litebert.analysis.plots import check_plotting
 from litebert.commands.reproduce.cells import Cell, Inputs, RowCells, cells_of, unique
 from litebert.commands.reproduce.claims import require_scipy, verdict
 from litebert.commands.reproduce.pinned_data import pin_data
-from litebert.commands.reproduce.pinned_precision import with_one_precision
+from litebert.commands.reproduce.pinned_precision import cells_with_one_precision
 from litebert.commands.reproduce.plan import Plan, plan
 from litebert.commands.reproduce.pretraining_sweep_settings import PretrainingSweep
 from litebert.commands.reproduce.report import LEGEND, TableReport, write_figures
@@ -120,7 +120,7 @@ def run_tables(
         cells = unique(cell for of_table in rows.values() for cell in all_cells(of_table))
         (out / "cells").mkdir(parents=True, exist_ok=True)  # by which a directory of tables is recognized
         pin_data(cells, paths)
-        cells = with_one_precision(cells, paths)
+        cells = cells_with_one_precision(cells, paths)
         try:
             failed = run_cells(cells, paths, inputs, jobs=jobs)
         finally:  # a report of what is finished, also after a signal

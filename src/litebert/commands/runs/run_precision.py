@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, get_args
 from litebert.errors import CheckpointError, LitebertError
 from litebert.files import RUN_SETTINGS, locked, read_json_object, write_json
 from litebert.machine import has_bf16_instructions
-from litebert.precision import gpu_computes_bf16
 from litebert.settings import InferencePrecision, TrainingPrecision, read_yaml
 
 if TYPE_CHECKING:
@@ -41,7 +40,9 @@ def with_measured_precision(run: R, config: "ModelConfig", world: "DistributedCo
     return _with_precision(run, world.on_rank_zero(lambda: _fastest_precision(config, world.device)))
 
 
-def with_one_precision(runs: Sequence[tuple[R, Path]], out: Path, config_of: Callable[[R], "ModelConfig"]) -> list[R]:
+def runs_with_one_precision(
+    runs: Sequence[tuple[R, Path]], out: Path, config_of: Callable[[R], "ModelConfig"]
+) -> list[R]:
     """`runs`, given with their directories; those with precision `auto` have the one that is kept in `out`.
 
     A run that has started keeps its own. What is kept is measured for the `config_of` the first run that has one: a
@@ -112,11 +113,7 @@ def _keep_precision(file: Path, directories: Iterable[Path], measure: Callable[[
 def _fastest_precision(config: "ModelConfig", device: "torch.device") -> InferencePrecision:
     from litebert.model import matmul_speed
 
-    if device.type != "cpu":
-        return "bf16" if device.type == "cuda" and gpu_computes_bf16() else "fp32"
-    speed = matmul_speed.measure_matmul_speed(config, "training")
-    logger.info("train.precision: %s, the fastest of %s on this processor", speed.fastest, speed.to_text())
-    return speed.fastest
+    return matmul_speed.fastest_precision(config, device, "training")
 
 
 def _with_precision(run: R, precision: InferencePrecision) -> R:

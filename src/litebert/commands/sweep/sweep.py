@@ -20,7 +20,7 @@ import numpy as np
 from litebert.commands.finetune.finetune_settings import FinetuneRun, LabelledFiles
 from litebert.commands.finetune.setup import start_config
 from litebert.commands.runs.run_directory import RunDirectory
-from litebert.commands.runs.run_precision import with_one_precision
+from litebert.commands.runs.run_precision import runs_with_one_precision
 from litebert.commands.sweep.run_trials import train_all
 from litebert.commands.sweep.sweep_settings import SweepRun, Trial, replacement, trials_of
 from litebert.commands.sweep.trial_results import (
@@ -71,7 +71,7 @@ def _train(
     trained: list[Trial] = []
     waiting = list(trials)
     for attempt in range(run.retry_collapsed + 1):
-        waiting = _with_one_precision(waiting, paths)
+        waiting = _trials_with_one_precision(waiting, paths)
         train_all(waiting, paths, jobs=jobs, callbacks=callbacks)
         trained += waiting
         collapsed = [trial for trial in waiting if result_of(trial, paths).state in ("collapsed", "diverged")]
@@ -84,9 +84,9 @@ def _train(
     return trained
 
 
-def _with_one_precision(trials: Sequence[Trial], paths: SweepPaths) -> list[Trial]:
+def _trials_with_one_precision(trials: Sequence[Trial], paths: SweepPaths) -> list[Trial]:
     """The trials; those whose precision is to be measured have the same one."""
-    runs = with_one_precision([(each.run, paths.run(each.name)) for each in trials], paths.path, start_config)
+    runs = runs_with_one_precision([(each.run, paths.run(each.name)) for each in trials], paths.path, start_config)
     return [replace(trial, run=run) for trial, run in zip(trials, runs, strict=True)]
 
 

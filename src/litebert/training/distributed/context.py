@@ -20,8 +20,8 @@ from torch.distributed.fsdp import FSDPModule, fully_shard
 from torch.distributed.rendezvous import rendezvous
 from torch.distributed.tensor import DTensor, distribute_tensor
 
+from litebert.device import usable_device
 from litebert.errors import ConfigError, LitebertError
-from litebert.settings import DeviceName
 from litebert.training.distributed.watchdog import Heartbeat, Watchdog
 from litebert.training.train_settings import TrainSettings
 
@@ -54,7 +54,7 @@ class DistributedContext:
     """Counts the collectives and forwards of this process."""
 
     @classmethod
-    def current(cls, device: DeviceName = "auto") -> "DistributedContext":
+    def current(cls, device: str = "auto") -> "DistributedContext":
         """The context inside `distributed_context`; outside it, that of a single process."""
         if dist.is_initialized():
             return cls(dist.get_rank(), dist.get_world_size(), _device(device))
@@ -235,10 +235,7 @@ def shard_like(value: Tensor, target: Tensor) -> Tensor:
     return value.to(target.device)
 
 
-def _device(name: DeviceName) -> torch.device:
-    available = torch.cuda.is_available()
-    if name == "cuda" and not available:
-        raise ConfigError("device: 'cuda' was asked for, but torch finds no CUDA device; use 'cpu' or 'auto'")
-    if name == "cpu" or not available:
-        return torch.device("cpu")
-    return torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")))
+def _device(name: str) -> torch.device:
+    """The device of this process; each process of a machine has a CUDA device of its own."""
+    found = usable_device(name)
+    return torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0"))) if found == "cuda" else torch.device(found)

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 import torch
 from torch import nn
 
+from litebert.device import autocast
 from litebert.loss_sums import LossSums
-from litebert.precision import autocast
 from litebert.settings import TrainingPrecision
 from litebert.training.distributed.context import DistributedContext, gathered_weights
 from litebert.training.loop.step import add_sums

@@ -12,8 +12,8 @@ from torch import Tensor, nn
 from torch.distributed.tensor import DTensor
 from torch.nn.utils import clip_grads_with_norm_, get_total_norm
 
+from litebert.device import autocast
 from litebert.loss_sums import LossSums
-from litebert.precision import autocast
 from litebert.settings import TrainingPrecision
 from litebert.training.distributed.context import (
     DistributedContext,
