@@ -242,8 +242,18 @@ def mean(members: Sequence[np.ndarray]) -> np.ndarray:
     return ordered[0] + (ordered - ordered[0]).mean(axis=0)
 
 
+def numbers_of(labels: Sequence[str]) -> tuple[str, ...] | None:
+    """`0`, `1`, … if the labels are LABEL_0, LABEL_1, …, as transformers calls those of a model without names."""
+    are_default = all(label == f"LABEL_{index}" for index, label in enumerate(labels))
+    return tuple(map(str, range(len(labels)))) if labels and are_default else None
+
+
 def reorder_labels(prediction: np.ndarray, labels: Sequence[str], own: Sequence[str]) -> np.ndarray:
-    """The prediction of a model with the labels `own`, its last axis in the order of `labels`."""
+    """The prediction of a model with the labels `own`, its last axis in the order of `labels`.
+
+    Labels without names (LABEL_0) may be numbers in `labels`.
+    """
     if tuple(labels) == tuple(own):
         return prediction
+    own = own if set(labels) <= set(own) else numbers_of(own) or own
     return prediction[..., [list(own).index(label) for label in labels]]

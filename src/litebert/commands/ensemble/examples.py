@@ -59,7 +59,7 @@ def examples_of_benchmark(
     member: Member, split: BenchmarkSplit, directory: Path, *, metrics: Sequence[str] = ()
 ) -> Examples:
     """The examples of a split, if `member` is a model for that benchmark."""
-    validate_benchmark_model(split.task, member.task_type.name, member.spec.labels, model=member.path)
+    validate_benchmark_model(split.task, member.task_type.name, member.spec.labels, model=member.path, numbers=True)
     data = split.read(directory)
     task = task_of_benchmark(benchmark_task(split.task), data, tuple(metrics)) if data.has_labels else None
     return Examples(data, task, None, split)

@@ -97,7 +97,8 @@ def evaluate_benchmark(
     """
     benchmark, pipeline = benchmark_task(name), pipeline or load_pipeline(model)
     ordered = not set(OF_SECOND_LABEL).isdisjoint(metrics or benchmark.metrics)
-    validate_benchmark_model(name, pipeline.task_type.name, pipeline.labels, model=model, ordered=ordered)
+    required = {"ordered": ordered, "numbers": True}
+    validate_benchmark_model(name, pipeline.task_type.name, pipeline.labels, model=model, **required)
     labels = pipeline.labels if benchmark.labels else None
     splits = _benchmark_splits(name, directory, files)
     scores: dict[str, Evaluation] = {}

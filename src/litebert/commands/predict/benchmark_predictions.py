@@ -9,17 +9,32 @@ from litebert.errors import ConfigError
 from litebert.tasks.benchmarks.benchmark_files import glue_file, race_file
 from litebert.tasks.benchmarks.benchmarks import benchmark_task
 from litebert.tasks.labelled_data import LabelledData
-from litebert.tasks.results import LETTERS, Result
+from litebert.tasks.results import LETTERS, Result, numbers_of
 
 
 def validate_benchmark_model(
-    name: str, task_type: str, labels: Sequence[str], *, model: Path, ordered: bool = False
+    name: str,
+    task_type: str,
+    labels: Sequence[str],
+    *,
+    model: Path,
+    ordered: bool = False,
+    numbers: bool = False,
 ) -> None:
-    """Raise ConfigError unless a model has the task type and the labels of a benchmark, `ordered` or in any order."""
+    """Raise ConfigError unless a model has the task type and the labels of a benchmark, `ordered` or in any order.
+
+    With `numbers`, labels without names (LABEL_0) are those of a benchmark whose labels are numbers, such as SST-2.
+    """
     benchmark = benchmark_task(name)
     expected = benchmark.labels or ()
     # A model without a head for labels has no names for them.
     same = not labels or tuple(labels) == expected or (set(labels) == set(expected) and not ordered)
+    same |= numbers and numbers_of(labels) == expected
+    if task_type == benchmark.task_type and len(labels) == len(expected) and numbers_of(labels) and not same:
+        raise ConfigError(
+            f"{model}: its labels have no names ({', '.join(labels)}), those of {benchmark.title} are "
+            f"{', '.join(expected)}; name them in its config.json, id2label and label2id, in the order of its training"
+        )
     if task_type != benchmark.task_type or (expected and not same):
         raise ConfigError(
             f"{model}: its task is {task_type}{_labels(labels)}, that of {benchmark.title} is {benchmark.task_type}"

@@ -9,7 +9,7 @@ import numpy as np
 
 from litebert.errors import ConfigError, DataError, did_you_mean
 from litebert.tasks.readers.tables import Table, json_text
-from litebert.tasks.results import SEPARATOR
+from litebert.tasks.results import SEPARATOR, numbers_of
 
 NUMBER: Final = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|[+-]?(nan|inf|infinity)", re.ASCII | re.IGNORECASE)
 MAX_INTEGER_CLASSES: Final = 20
@@ -42,10 +42,12 @@ def sorted_labels(values: Iterable[str]) -> tuple[str, ...]:
 
 
 def label_indices(table: Table, label: str, values: Sequence[str], names: Sequence[str]) -> list[int]:
-    """The index of each value in `names`."""
+    """The index of each value in `names`; a number is that of a label without a name, LABEL_0, LABEL_1, …"""
     known = {name: position for position, name in enumerate(names)}
+    known |= {number: position for position, number in enumerate(numbers_of(names) or ())}
     for row, value in zip(table.rows, values, strict=True):
-        _require_known(table, row.line, label, value, known)
+        if value not in known:
+            _require_known(table, row.line, label, value, names)
     return [known[value] for value in values]
 
 
