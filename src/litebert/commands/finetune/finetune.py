@@ -2,12 +2,15 @@
 
 import logging
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 from torch import nn
 
 from litebert.analysis.curves import count_evaluations, read_curves
+from litebert.commands.finetune.calibration import calibrated, divided_logits, fitted_temperature
 from litebert.commands.finetune.comparison import Outcome, Scores, baseline_scores, remarks
 from litebert.commands.finetune.earlier_run import (
     open_directory,
@@ -54,6 +57,7 @@ from litebert.training.trainer import RunInfo, Trainer, TrainResult
 
 logger = logging.getLogger(__name__)
 _MODEL_FINGERPRINT = "model_fingerprint"
+_TEMPERATURE = "temperature"
 _NO_EVALUATION = (
     "the run was shortened to before its first evaluation: raise train.duration, or start in a new directory"
 )
@@ -84,6 +88,8 @@ def _train(
     run: FinetuneRun, directory: RunDirectory, world: DistributedContext, callbacks: Sequence[Callback]
 ) -> FinetuneResult:
     data = read_data(run)
+    if run.calibrate and not get_task_type(data.task.task_type).predicts_one_class:
+        raise ConfigError(f"calibrate: {data.task.task_type} does not choose one class; set calibrate=false")
     weights = loss_weights(run, data.train)
     model_fingerprint = world.on_rank_zero(lambda: weights_fingerprint(run))
     pipeline = _pipeline(run, data)
@@ -98,7 +104,7 @@ def _train(
     lr_multipliers = set_trainable(model, run)
     dev = EvaluationSet.prepare(data.dev, data.task, pipeline)
     world.on_rank_zero(lambda: _validate_same_examples(directory, dev))
-    best = _best_model(data, dev, pipeline, directory=directory, world=world)
+    best = _best_model(run, data, dev, pipeline, directory=directory, world=world)
     milestones = Milestones(
         directory.milestones, save=lambda model, path: _save(data.task, None, replace(pipeline, model=model), path)
     )
@@ -240,6 +246,7 @@ def _evaluation(directory: RunDirectory) -> Record:
 
 
 def _best_model(
+    run: FinetuneRun,
     data: RunData,
     dev: EvaluationSet,
     pipeline: Pipeline,
@@ -250,8 +257,14 @@ def _best_model(
     workers = Workers(world.rank, world.size, world.gather)
 
     def evaluate(model: nn.Module) -> Record:
-        evaluation = dev.score(replace(pipeline, model=model), workers=workers).evaluation
-        return {**evaluation.to_dict(), "development_examples": dev.encoded.fingerprint}
+        of_model, temperature = replace(pipeline, model=model), {}
+        predictions = of_model.predict_encoded(dev.encoded, workers=workers)
+        if run.calibrate:
+            probabilities = np.stack(predictions)
+            temperature = {_TEMPERATURE: fitted_temperature(probabilities, dev.data.targets)}
+            predictions = [*calibrated(probabilities, temperature[_TEMPERATURE])]
+        evaluation = dev.score_predictions(of_model, predictions).evaluation
+        return {**evaluation.to_dict(), **temperature, "development_examples": dev.encoded.fingerprint}
 
     return BestModel(
         evaluate,
@@ -266,16 +279,18 @@ def _best_model(
 def _save(task: Task, record: Record | None, pipeline: Pipeline, directory: Path) -> None:
     """Replace the model directory; without an evaluation, settings such as thresholds keep their defaults."""
     settings = pipeline.settings.with_metrics(record["metrics"]) if record else pipeline.settings
-    save_model(
-        pipeline.model,
-        directory,
-        labels=output_names(task),
-        problem_type=pipeline.task_type.problem_type,
-        extra_files={
-            **_extra_files(task, pipeline, settings),
-            **(evaluation_file(record) if record else {}),
-        },
-    )
+    temperature = (record or {}).get(_TEMPERATURE)
+    with divided_logits(pipeline.model, temperature) if temperature else nullcontext():
+        save_model(
+            pipeline.model,
+            directory,
+            labels=output_names(task),
+            problem_type=pipeline.task_type.problem_type,
+            extra_files={
+                **_extra_files(task, pipeline, settings),
+                **(evaluation_file(record) if record else {}),
+            },
+        )
 
 
 def _extra_files(task: Task, pipeline: Pipeline, settings: InputSettings) -> dict[str, bytes]:

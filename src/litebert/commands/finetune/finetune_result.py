@@ -91,6 +91,8 @@ def finetune_card(run: FinetuneRun, data: RunData, result: FinetuneResult, model
     card = get_task_type(data.task.task_type).card
     argument = card.pair_argument if card.pair_argument and len(data.task.text) > 1 else card.argument
     metric, words = data.task.metric_for_best_model, provenance(run, data)
+    if temperature := result.best.get("temperature"):
+        words["probabilities"] = f"calibrated on the development examples: logits divided by {temperature:.3g}"
     if result.evaluations > 1:
         words["exported model"] += f", of {result.evaluations} evaluations: these scores are optimistic"
     return model_card(

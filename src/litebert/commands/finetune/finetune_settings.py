@@ -180,6 +180,9 @@ class FinetuneRun(Settings):
     """Continue with the head of a model fine-tuned on the same labels; otherwise the head is initialized randomly."""
     early_stopping_patience: int | None = Field(default=None, gt=0)
     """Evaluations without improvement after which the run stops; null: never. The schedule is not shortened."""
+    calibrate: bool = False
+    """Divide the logits of a classifier by one number, fitted to the development rows, so that its probabilities are
+    the shares in which it is right; no predicted class changes."""
     class_weights: Annotated[ClassWeights | None, PlainValidator(_check_class_weights)] = None
     """Weights of the labels in the loss: null: equal; `balanced`: inverse frequencies; or numbers by label."""
     standardize_scores: bool = True

@@ -233,6 +233,8 @@ class TaskType:
     strata: Callable[[LabelledData], Sequence[Hashable]] | None = None
     """The stratum of each example, of which a split holds out the same share; None: all are in one."""
     baselines: Baselines | None = None
+    predicts_one_class: bool = False
+    """Whether predictions are the probabilities of classes, of which one is true."""
     windows: bool = False
     """Whether a long input becomes several sequences; otherwise it is truncated."""
 

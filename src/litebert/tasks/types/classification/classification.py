@@ -171,6 +171,7 @@ CLASSIFICATION: Final = TaskType(
     reader=ExampleReader(guess=_guess, read=_read),
     loss=Loss(sums=class_losses, class_weights=_class_weights),
     predict=class_probabilities,
+    predicts_one_class=True,
     result=Classification,
     decode=decode_class,
     evaluate=evaluate_classes,

@@ -129,6 +129,7 @@ MULTIPLE_CHOICE: Final = TaskType(
     encode=encode_choices,
     loss=Loss(sums=class_losses),
     predict=class_probabilities,
+    predicts_one_class=True,
     result=Choice,
     decode=decode_choice,
     evaluate=evaluate_classes,

@@ -1,0 +1,63 @@
+"""Calibration of a classifier: one temperature for all classes, from the development rows.
+
+The logits are divided by it, which changes no predicted class: probabilities become the shares in which such
+predictions are right. Source: temperature scaling, Guo et al. 2017, arXiv 1706.04599. The division is stored in the
+weights of the head, so that every program that loads the model has it.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from torch import nn
+
+HIGHEST: Final = 100.0
+"""Temperature of a model that knows nothing."""
+LOWEST: Final = 0.1
+_BISECTIONS: Final = 50
+
+
+def fitted_temperature(probabilities: Float[np.ndarray, "N C"], targets: Int[np.ndarray, " N"]) -> float:
+    """The temperature with the lowest cross-entropy, from `LOWEST` to `HIGHEST`; 1 if every prediction is right."""
+    log_probabilities = np.log(np.maximum(probabilities.astype(np.float64), np.finfo(np.float32).tiny))
+    if (log_probabilities.argmax(-1) == targets).all():
+        return 1.0  # no finite temperature is the best one
+    of_target = log_probabilities[np.arange(len(targets)), targets].mean()
+    low, high = 1 / HIGHEST, 1 / LOWEST  # the cross-entropy is convex in the inverse
+    for _ in range(_BISECTIONS):
+        middle = (low + high) / 2
+        weights = tempered(log_probabilities, middle)
+        slope = (weights * log_probabilities).sum(-1).mean() - of_target
+        low, high = (low, middle) if slope > 0 else (middle, high)
+    return float(2 / (low + high))
+
+
+def calibrated(probabilities: Float[np.ndarray, "N C"], temperature: float) -> Float[np.ndarray, "N C"]:
+    """The probabilities of logits that are divided by the temperature, in the dtype of `probabilities`."""
+    logs = np.log(np.maximum(probabilities.astype(np.float64), np.finfo(np.float32).tiny))
+    return tempered(logs, 1 / temperature).astype(probabilities.dtype)
+
+
+def tempered(logits: Float[np.ndarray, "N C"], inverse: float) -> Float[np.ndarray, "N C"]:
+    """The probabilities of logits that are multiplied by `inverse`."""
+    powers = np.exp(inverse * (logits - logits.max(-1, keepdims=True)))
+    return powers / powers.sum(-1, keepdims=True)
+
+
+@contextmanager
+def divided_logits(model: nn.Module, temperature: float) -> Iterator[None]:
+    """Inside, the classifier gives logits divided by the temperature; afterwards its weights are as before."""
+    head = model.get_submodule("classifier")
+    before = [parameter.detach().clone() for parameter in head.parameters()]
+    try:
+        with torch.no_grad():
+            for parameter in head.parameters():
+                parameter.div_(temperature)
+        yield
+    finally:
+        with torch.no_grad():
+            for parameter, weights in zip(head.parameters(), before, strict=True):
+                parameter.copy_(weights)
