@@ -11,7 +11,6 @@ import torch
 from litebert.api.api_results import EvaluationResult, Predictions
 from litebert.api.data_sources import Data, DataSource
 from litebert.api.training_runs import Metric
-from litebert.commands.evaluate.evaluate_labelled import labelled_data
 from litebert.device import usable_device
 from litebert.errors import ConfigError, suggestion
 from litebert.inference.embeddings.embedding_settings import EmbeddingSettings
@@ -56,7 +55,7 @@ def evaluate(
     source = DataSource.of(data, "data")
     named = _columns(source, columns)
     table = None if source.path else source.to_table()
-    labelled = labelled_data(pipeline, source.path or Path(source.name), named, table=table)
+    labelled = pipeline.labelled_data(source.path or Path(source.name), named, table=table)
     task = task_for(labelled, named, names)
     examples = EvaluationSet.prepare(labelled, task, pipeline)
     examples.warn_truncated(pipeline.settings)

@@ -8,6 +8,7 @@ from pathlib import Path
 from litebert.errors import ConfigError, DataError
 from litebert.hub_datasets import is_dataset_name
 from litebert.settings import validate_not_given
+from litebert.tasks.benchmarks.benchmarks import BenchmarkTask
 from litebert.tasks.labelled_data import LabelledData, Task
 from litebert.tasks.metrics.metrics import check_metrics
 from litebert.tasks.readers.columns import (
@@ -100,6 +101,12 @@ def task_for(data: LabelledData, columns: Columns, metrics: Sequence[str] = ()) 
         metrics=names,
         metric_for_best_model=names[0],
     )
+
+
+def task_of_benchmark(benchmark: BenchmarkTask, data: LabelledData, metrics: Sequence[str] = ()) -> Task:
+    """The task of a benchmark. Without `metrics`, those of its leaderboard."""
+    columns = Columns(text=benchmark.text, text_pair=benchmark.text_pair, label=benchmark.label)
+    return task_for(data, columns, metrics or benchmark.metrics)
 
 
 def types_with_format(path: Path) -> list[TaskType]:

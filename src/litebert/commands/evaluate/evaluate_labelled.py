@@ -6,7 +6,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from litebert.commands.evaluate.report_page import report_page
-from litebert.commands.finetune.setup import task_of_benchmark
 from litebert.commands.many_files.file_workers import is_pattern
 from litebert.commands.predict.benchmark_predictions import validate_benchmark_model
 from litebert.commands.result import Result
@@ -23,10 +22,9 @@ from litebert.tasks.benchmarks.candidate_ranking import predict_ranked
 from litebert.tasks.labelled_data import LabelledData, Task
 from litebert.tasks.metrics.evaluation import Evaluation
 from litebert.tasks.metrics.metrics import OF_SECOND_LABEL
-from litebert.tasks.read_labelled import read_labelled, task_for, validate_columns_apply
+from litebert.tasks.read_labelled import task_for, task_of_benchmark, validate_columns_apply
 from litebert.tasks.readers.columns import Columns
-from litebert.tasks.readers.tables import Table
-from litebert.tasks.types.task_type import Prediction, ReadOptions
+from litebert.tasks.types.task_type import Prediction
 
 logger = logging.getLogger(__name__)
 
@@ -62,20 +60,8 @@ def evaluate_labelled(
     columns = columns or Columns()
     validate_columns_apply(asdict(columns), file)  # before the model is loaded
     pipeline = pipeline or load_pipeline(model)
-    data = labelled_data(pipeline, file, columns)
+    data = pipeline.labelled_data(file, columns)
     return _evaluate(pipeline, model, task_for(data, columns, metrics), data, report)
-
-
-def labelled_data(pipeline: Pipeline, file: Path, columns: Columns, *, table: Table | None = None) -> LabelledData:
-    """A labelled file as the model of `pipeline` reads it; ConfigError for columns of a file that has none.
-
-    `table` are the rows, where they are in memory; `file` is then their name.
-    """
-    validate_columns_apply(asdict(columns), file)
-    options = ReadOptions(
-        task_type=pipeline.task_type.name, labels=pipeline.labels if pipeline.task_type.has_labels else None
-    )
-    return read_labelled(file, columns, saved=pipeline.saved_task, options=options, table=table)
 
 
 def evaluate_benchmark(
@@ -107,7 +93,7 @@ def evaluate_benchmark(
         if not data.has_labels:
             raise DataError(f"{data.path}: has no labels; give a split with labels, or use `predict`")
         page = report and report.with_stem(f"{report.stem}-{split}" if len(splits) > 1 else report.stem)
-        task = task_of_benchmark(benchmark, data, tuple(metrics))
+        task = task_of_benchmark(benchmark, data, metrics)
         examples = EvaluationSet.prepare(data, task, pipeline)
         examples.warn_truncated(pipeline.settings)
         if decision == "rank":
