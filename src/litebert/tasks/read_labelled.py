@@ -16,6 +16,7 @@ from litebert.tasks.readers.columns import (
     SavedTask,
     log_columns,
     resolve_columns,
+    validate_columns_read,
     validate_label_is_no_text,
     with_default_pair,
 )
@@ -66,7 +67,7 @@ def read_labelled(
         except DataError:
             validate_label_is_no_text(columns, path)  # the cause, where texts look like labels
             raise
-        _validate_read(named, task_type)
+        validate_columns_read(named, task_type.reader.input_columns, task_type.name)
         if task_type.reader.saves_columns:  # questions have columns of other names
             validate_label_is_no_text(columns, path)
         if default_pair and task_type.reader.reads_pairs:
@@ -139,13 +140,6 @@ def _guess(table: Table, columns: Columns, options: ReadOptions) -> tuple[TaskTy
         if reason := task_type.reader.guess(table, columns):
             return task_type, reason
     raise ConfigError(f"{table.path}: fits no task type; set it (--task-type)")
-
-
-def _validate_read(columns: Columns, task_type: TaskType) -> None:
-    """Raise ConfigError for a named column that is not read."""
-    unread = {"text_pair", "options"}.difference(task_type.reader.input_columns)
-    given = {name: getattr(columns, name) for name in sorted(unread)}
-    validate_not_given(given, f"not used for {task_type.name}; leave them out")
 
 
 def _data(path: Path, result: ReadResult, task_type: str, reason: str) -> LabelledData:
