@@ -14,7 +14,7 @@ from litebert.commands.predict.predict import predict
 from litebert.commands.predict.predict_settings import PredictRun
 from litebert.inference.predictor import Predictor
 from litebert.tasks.readers.label_columns import label_scores, non_empty_labels
-from litebert.tasks.results import Result
+from litebert.tasks.results import DecodedPrediction
 from litebert.tasks.types.registry import register, unregister
 from litebert.tasks.types.regression.regression import REGRESSION
 from litebert.tasks.types.task_type import CardEntry, ExampleReader, read_texts, score
@@ -26,7 +26,7 @@ GRADES = ("F", "C", "A")
 
 
 @dataclass(frozen=True, slots=True)
-class Grade(Result):
+class Grade(DecodedPrediction):
     """A grade for one text."""
 
     columns = ("prediction", "points")

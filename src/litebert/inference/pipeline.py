@@ -26,7 +26,7 @@ from litebert.tasks.labelled_data import LabelledData, Task
 from litebert.tasks.read_labelled import read_labelled, validate_columns_apply
 from litebert.tasks.readers.columns import Columns, SavedTask
 from litebert.tasks.readers.tables import Table
-from litebert.tasks.results import Result, reorder_labels
+from litebert.tasks.results import DecodedPrediction, reorder_labels
 from litebert.tasks.types.registry import task_type_of
 from litebert.tasks.types.task_type import ErrorExample, Prediction, ReadOptions, Scored, TaskType
 from litebert.tokenization.tokenizer import Tokenizer
@@ -127,20 +127,20 @@ class Pipeline:
             outputs[rank :: workers.size] = part
         return [self.task_type.predict(each, self.settings, self.dtype) for each in encoded.by_example(outputs)]
 
-    def results(self, examples: Sequence[Any]) -> list[Result]:
+    def results(self, examples: Sequence[Any]) -> list[DecodedPrediction]:
         """The prediction for each example, with label names and texts; warns of empty texts."""
         results, counts = self.results_and_counts(examples)
         warn_empty("texts", counts["empty"], rows=len(examples))
         return results
 
-    def results_and_counts(self, examples: Sequence[Any]) -> tuple[list[Result], Counter[str]]:
+    def results_and_counts(self, examples: Sequence[Any]) -> tuple[list[DecodedPrediction], Counter[str]]:
         """The prediction for each example, and how many are truncated or empty (`Encoded.text_counts`)."""
         if not examples:
             return [], Counter()
         encoded = self.encode(examples)
         return self.decode(self.predict_encoded(encoded), examples), encoded.text_counts
 
-    def decode(self, predictions: Sequence[Prediction], examples: Sequence[Any]) -> list[Result]:
+    def decode(self, predictions: Sequence[Prediction], examples: Sequence[Any]) -> list[DecodedPrediction]:
         """Predictions with label names and texts."""
         pairs = zip(predictions, examples, strict=True)
         return [self.task_type.decode(each, example, self.labels, self.settings) for each, example in pairs]

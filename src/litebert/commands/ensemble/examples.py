@@ -13,7 +13,7 @@ from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
 from litebert.tasks.benchmarks.benchmarks import benchmark_task
 from litebert.tasks.labelled_data import LabelledData, Task
 from litebert.tasks.read_labelled import read_labelled, task_for, task_of_benchmark, validate_columns_apply
-from litebert.tasks.results import Result
+from litebert.tasks.results import DecodedPrediction
 from litebert.tasks.types.task_type import ReadOptions
 
 
@@ -45,7 +45,7 @@ def examples_of_file(member: Member, source: InputFile, *, metrics: Sequence[str
     return Examples(data, task_for(data, source.columns, tuple(metrics)), source)
 
 
-def with_rows(examples: Examples, source: InputFile, output: Path, result: type[Result]) -> Examples:
+def with_rows(examples: Examples, source: InputFile, output: Path, result: type[DecodedPrediction]) -> Examples:
     """`examples` with the rows of their file; OutputError for rows that `output` cannot hold beside a `result`."""
     if source.write_directory is not None:
         return examples
