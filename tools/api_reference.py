@@ -52,7 +52,7 @@ OTHERS = {
 }
 """Heading → module → names that the public ones take, return or inherit from; they are not in `litebert` itself."""
 
-NO_BASES = {"ABC", "Exception", "NamedTuple", "Settings", "Result"}
+NO_BASES = {"ABC", "DecodedPrediction", "Exception", "NamedTuple", "Settings", "Result"}
 """Bases that say nothing to a reader."""
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 

@@ -8,25 +8,25 @@ import pytest
 
 from litebert.commands.ensemble.ensemble import ensemble
 from litebert.commands.ensemble.ensemble_settings import EnsembleRun
-from litebert.commands.evaluate.evaluate_labelled import evaluate_labelled
 from litebert.commands.finetune.finetune import finetune
 from litebert.commands.finetune.finetune_settings import FinetuneRun
 from litebert.commands.predict.predict import predict
 from litebert.commands.predict.predict_settings import PredictRun
 from litebert.inference.predictor import Predictor
 from litebert.tasks.readers.label_columns import label_scores, non_empty_labels
-from litebert.tasks.results import Result
+from litebert.tasks.results import DecodedPrediction
 from litebert.tasks.types.registry import register, unregister
 from litebert.tasks.types.regression.regression import REGRESSION
 from litebert.tasks.types.task_type import CardEntry, ExampleReader, read_texts, score
 from support.data.labelled_files import write_opinions
+from support.runs.prediction_commands import evaluate_file
 from support.runs.tiny_runs import save_pretrained
 
 GRADES = ("F", "C", "A")
 
 
 @dataclass(frozen=True, slots=True)
-class Grade(Result):
+class Grade(DecodedPrediction):
     """A grade for one text."""
 
     columns = ("prediction", "points")
@@ -96,7 +96,7 @@ def test_toy_task_type_works_with_every_command(grading, tiny_tokenizer, tmp_pat
         result = finetune(FinetuneRun.parse({**settings, "seed": seed}, where="test"), run)
         assert (result.task_type, result.reason) == ("grading", "there is a column 'grade'")
         assert result.best["metrics"]["accuracy"] > 0.8
-    assert evaluate_labelled(runs[0], rows).metrics == result_of(runs[0])
+    assert evaluate_file(runs[0], rows).metrics == result_of(runs[0])
 
     (tmp_path / "new.csv").write_text("text\nthe film was good\nthe music was bad\n")
     written = predict(PredictRun(model=str(runs[0]), input=tmp_path / "new.csv", output=tmp_path / "out.jsonl"))

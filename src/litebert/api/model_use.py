@@ -1,6 +1,6 @@
 """Use of trained models from Python: scores, predictions and embeddings."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,6 @@ import torch
 from litebert.api.api_results import EvaluationResult, Predictions
 from litebert.api.data_sources import Data, DataSource
 from litebert.api.training_runs import Metric
-from litebert.commands.evaluate.evaluate_labelled import labelled_data
 from litebert.device import usable_device
 from litebert.errors import ConfigError, suggestion
 from litebert.inference.embeddings.embedding_settings import EmbeddingSettings
@@ -24,7 +23,7 @@ from litebert.tasks.encoded import warn_empty
 from litebert.tasks.labelled_data import LabelledData
 from litebert.tasks.metrics.metrics import metric_names
 from litebert.tasks.read_labelled import task_for, types_with_format
-from litebert.tasks.readers.columns import Columns, resolve_columns
+from litebert.tasks.readers.columns import Columns, resolve_columns, validate_columns_read
 from litebert.tasks.types.multi_label.multi_label import MULTI_LABEL
 
 Model = str | Path | Predictor
@@ -56,7 +55,7 @@ def evaluate(
     source = DataSource.of(data, "data")
     named = _columns(source, columns)
     table = None if source.path else source.to_table()
-    labelled = labelled_data(pipeline, source.path or Path(source.name), named, table=table)
+    labelled = pipeline.labelled_data(source.path or Path(source.name), named, table=table)
     task = task_for(labelled, named, names)
     examples = EvaluationSet.prepare(labelled, task, pipeline)
     examples.warn_truncated(pipeline.settings)
@@ -84,14 +83,14 @@ def predict(model: Model, data: Data, *, device: str | torch.device | None = Non
         raise ConfigError(f"predict: {source.path} is no table; predict it with `litebert predict`")
     table, named = source.to_table(), _columns(source, columns)
     if isinstance(pipeline, Pipeline):
-        _validate_used(named, pipeline.task_type.reader.input_columns, predictor.task)
+        validate_columns_read(named, pipeline.task_type.reader.input_columns, predictor.task)
         inputs = pipeline.task_type.reader.read_inputs(table, resolve_columns(named, pipeline.saved_task, table))
         results, counts = pipeline.results_and_counts(inputs)
         place, rows = source.path or Path("data"), len(inputs)
         warn_truncated(place, counts["truncated"], rows=rows, settings=pipeline.settings)
         warn_empty(place, counts["empty"], rows=rows)
     else:
-        _validate_used(named, ("text",), predictor.task)
+        validate_columns_read(named, ("text",), predictor.task)
         results = predictor.predict(table.texts(named.text_name))
     return Predictions(tuple(results), tuple(row.values for row in table.rows))
 
@@ -138,13 +137,6 @@ def _columns(source: DataSource, named: Mapping[str, Any]) -> Columns:
     columns = Columns(**named)
     options = (columns.options,) if isinstance(columns.options, str) else tuple(columns.options)
     return replace(columns, options=options, text_pair=columns.text_pair or source.text_pair)
-
-
-def _validate_used(columns: Columns, used: Collection[str], task: str) -> None:
-    """Raise ConfigError for a column of inputs that a model does not read; others may be named and are not read."""
-    unused = [name for name in ("text", "text_pair", "options") if name not in used]
-    given = {name: getattr(columns, name) for name in unused}
-    validate_not_given(given, f"not used for {task}; leave it out, or give single texts instead of pairs")
 
 
 def _rows(data: LabelledData) -> tuple[Mapping[str, Any], ...]:

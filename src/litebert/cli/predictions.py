@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from litebert.cli.arguments.common import Json, emit, print_result
+from litebert.cli.arguments.common import Json, print_result
 from litebert.cli.arguments.settings_arguments import arguments_of
 from litebert.cli.arguments.standard_streams import STREAM, files_for_streams
 from litebert.commands.compare.compare_settings import CompareRun
@@ -23,8 +23,7 @@ def evaluate(run: Annotated[EvaluateRun, arguments_of(EvaluateRun, positional=("
     """
     from litebert.commands.evaluate.evaluate import evaluate as command
 
-    result, text = command(run)
-    emit(result, text, as_json=json)
+    print_result(command(run), as_json=json)
 
 
 def compare(run: Annotated[CompareRun, arguments_of(CompareRun, positional=("models",))], json: Json = False) -> None:

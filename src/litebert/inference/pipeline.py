@@ -6,7 +6,7 @@ Evaluation, prediction, ensembles, submission files and `Predictor` all use it.
 import logging
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -23,10 +23,12 @@ from litebert.settings import InferencePrecision
 from litebert.tasks.encoded import Encoded, batches_by_length, warn_empty
 from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.labelled_data import LabelledData, Task
-from litebert.tasks.readers.columns import SavedTask
-from litebert.tasks.results import Result, reorder_labels
+from litebert.tasks.read_labelled import read_labelled, validate_columns_apply
+from litebert.tasks.readers.columns import Columns, SavedTask
+from litebert.tasks.readers.tables import Table
+from litebert.tasks.results import DecodedPrediction, reorder_labels
 from litebert.tasks.types.registry import task_type_of
-from litebert.tasks.types.task_type import ErrorExample, Prediction, Scored, TaskType
+from litebert.tasks.types.task_type import ErrorExample, Prediction, ReadOptions, Scored, TaskType
 from litebert.tokenization.tokenizer import Tokenizer
 
 logger = logging.getLogger(__name__)
@@ -93,6 +95,15 @@ class Pipeline:
             saved_task=SavedTask.stored(directory),
         )
 
+    def labelled_data(self, file: Path, columns: Columns, *, table: Table | None = None) -> LabelledData:
+        """A labelled file as this model reads it; ConfigError for columns of a file that has none.
+
+        `table` are the rows, where they are in memory; `file` is then their name.
+        """
+        validate_columns_apply(asdict(columns), file)
+        options = ReadOptions(task_type=self.task_type.name, labels=self.labels if self.task_type.has_labels else None)
+        return read_labelled(file, columns, saved=self.saved_task, options=options, table=table)
+
     def encode(self, examples: Sequence[Any]) -> Encoded:
         """The sequences of some examples."""
         return self.task_type.encode(examples, self.tokenizer, self.settings)
@@ -116,20 +127,20 @@ class Pipeline:
             outputs[rank :: workers.size] = part
         return [self.task_type.predict(each, self.settings, self.dtype) for each in encoded.by_example(outputs)]
 
-    def results(self, examples: Sequence[Any]) -> list[Result]:
+    def results(self, examples: Sequence[Any]) -> list[DecodedPrediction]:
         """The prediction for each example, with label names and texts; warns of empty texts."""
         results, counts = self.results_and_counts(examples)
         warn_empty("texts", counts["empty"], rows=len(examples))
         return results
 
-    def results_and_counts(self, examples: Sequence[Any]) -> tuple[list[Result], Counter[str]]:
+    def results_and_counts(self, examples: Sequence[Any]) -> tuple[list[DecodedPrediction], Counter[str]]:
         """The prediction for each example, and how many are truncated or empty (`Encoded.text_counts`)."""
         if not examples:
             return [], Counter()
         encoded = self.encode(examples)
         return self.decode(self.predict_encoded(encoded), examples), encoded.text_counts
 
-    def decode(self, predictions: Sequence[Prediction], examples: Sequence[Any]) -> list[Result]:
+    def decode(self, predictions: Sequence[Prediction], examples: Sequence[Any]) -> list[DecodedPrediction]:
         """Predictions with label names and texts."""
         pairs = zip(predictions, examples, strict=True)
         return [self.task_type.decode(each, example, self.labels, self.settings) for each, example in pairs]

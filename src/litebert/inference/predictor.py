@@ -48,9 +48,9 @@ from litebert.tasks.results import (
     Candidate,
     Choice,
     Classification,
+    DecodedPrediction,
     FilledMasks,
     MultiLabelPrediction,
-    Result,
     TokenPrediction,
 )
 from litebert.tasks.types.extractive_qa.extractive_qa import NO_ANSWER
@@ -239,7 +239,7 @@ class Predictor(PredictionMethods):
         listed, precision = validate_pairs(pairs), self.backend.precision
         return order_probabilities(model, self.backend.tokenizer, listed, precision=precision).tolist()
 
-    def predict(self, inputs: Iterable[Any]) -> list[Result]:
+    def predict(self, inputs: Iterable[Any]) -> list[DecodedPrediction]:
         """The results for the inputs of the task's method, such as texts, or for examples of its task type.
 
         They are of one kind for all task types: a regression gives a `Regression` where `regress` gives a number.

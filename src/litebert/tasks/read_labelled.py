@@ -8,6 +8,7 @@ from pathlib import Path
 from litebert.errors import ConfigError, DataError
 from litebert.hub_datasets import is_dataset_name
 from litebert.settings import validate_not_given
+from litebert.tasks.benchmarks.benchmarks import BenchmarkTask
 from litebert.tasks.labelled_data import LabelledData, Task
 from litebert.tasks.metrics.metrics import check_metrics
 from litebert.tasks.readers.columns import (
@@ -15,6 +16,7 @@ from litebert.tasks.readers.columns import (
     SavedTask,
     log_columns,
     resolve_columns,
+    validate_columns_read,
     validate_label_is_no_text,
     with_default_pair,
 )
@@ -65,7 +67,7 @@ def read_labelled(
         except DataError:
             validate_label_is_no_text(columns, path)  # the cause, where texts look like labels
             raise
-        _validate_read(named, task_type)
+        validate_columns_read(named, task_type.reader.input_columns, task_type.name)
         if task_type.reader.saves_columns:  # questions have columns of other names
             validate_label_is_no_text(columns, path)
         if default_pair and task_type.reader.reads_pairs:
@@ -102,6 +104,12 @@ def task_for(data: LabelledData, columns: Columns, metrics: Sequence[str] = ()) 
     )
 
 
+def task_of_benchmark(benchmark: BenchmarkTask, data: LabelledData, metrics: Sequence[str] = ()) -> Task:
+    """The task of a benchmark. Without `metrics`, those of its leaderboard."""
+    columns = Columns(text=benchmark.text, text_pair=benchmark.text_pair, label=benchmark.label)
+    return task_for(data, columns, metrics or benchmark.metrics)
+
+
 def types_with_format(path: Path) -> list[TaskType]:
     """The task types that define the format of a file without named columns, such as `.json`."""
     formats = [(each, each.reader.file_format) for each in task_types()]
@@ -132,13 +140,6 @@ def _guess(table: Table, columns: Columns, options: ReadOptions) -> tuple[TaskTy
         if reason := task_type.reader.guess(table, columns):
             return task_type, reason
     raise ConfigError(f"{table.path}: fits no task type; set it (--task-type)")
-
-
-def _validate_read(columns: Columns, task_type: TaskType) -> None:
-    """Raise ConfigError for a named column that is not read."""
-    unread = {"text_pair", "options"}.difference(task_type.reader.input_columns)
-    given = {name: getattr(columns, name) for name in sorted(unread)}
-    validate_not_given(given, f"not used for {task_type.name}; leave them out")
 
 
 def _data(path: Path, result: ReadResult, task_type: str, reason: str) -> LabelledData:

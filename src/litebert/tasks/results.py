@@ -23,7 +23,7 @@ MULTI_LABEL_THRESHOLD: Final = 0.5
 """Probability from which a label is predicted."""
 
 
-class Result(ABC):
+class DecodedPrediction(ABC):
     """A prediction for users: label names instead of indices, text instead of positions."""
 
     __slots__ = ()
@@ -52,7 +52,7 @@ def class_probabilities(logits: np.ndarray, settings: Any, dtype: type[np.floati
 
 
 @dataclass(frozen=True, slots=True)
-class Classification(Result):
+class Classification(DecodedPrediction):
     """The predicted label of one text."""
 
     columns = ("prediction", "probability", "probabilities")
@@ -74,7 +74,7 @@ def decode_class(probabilities: np.ndarray, example: Any, labels: Sequence[str],
 
 
 @dataclass(frozen=True, slots=True)
-class Regression(Result):
+class Regression(DecodedPrediction):
     """The predicted score of one text."""
 
     columns = ("prediction",)
@@ -96,7 +96,7 @@ def decode_regression(score: np.ndarray, example: Any, labels: Sequence[str], se
 
 
 @dataclass(frozen=True, slots=True)
-class MultiLabelPrediction(Result):
+class MultiLabelPrediction(DecodedPrediction):
     """The predicted labels of one text, possibly none."""
 
     columns = ("prediction", "labels", "probabilities")
@@ -129,7 +129,7 @@ def decode_labels(
 
 
 @dataclass(frozen=True, slots=True)
-class Choice(Result):
+class Choice(DecodedPrediction):
     """The best option."""
 
     columns = ("prediction", "probability", "probabilities")
@@ -170,7 +170,7 @@ class Entity:
 
 
 @dataclass(frozen=True, slots=True)
-class TokenPrediction(Result):
+class TokenPrediction(DecodedPrediction):
     """A label for each word of a sentence."""
 
     columns = ("prediction", "labels", "entities")
@@ -216,7 +216,7 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class FilledMasks(Result):
+class FilledMasks(DecodedPrediction):
     """The candidates for every mask of a text."""
 
     columns = ("prediction", "probability", "masks")

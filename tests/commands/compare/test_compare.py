@@ -11,7 +11,6 @@ from litebert.commands.compare.compare_settings import CompareRun
 from litebert.commands.data_arguments import ColumnArguments
 from litebert.commands.ensemble.examples import examples_of_file, source_of
 from litebert.commands.ensemble.members import Member, predict_members
-from litebert.commands.evaluate.evaluate_labelled import evaluate_benchmark, evaluate_labelled
 from litebert.errors import ConfigError, DataError
 from litebert.inference.pipeline import Pipeline
 from litebert.model import matmul_speed
@@ -22,6 +21,7 @@ from litebert.model.models import ForSequenceClassification
 from litebert.tasks.labelled_data import Example
 from support.data.benchmark_files import write_cola
 from support.data.labelled_files import write_opinions
+from support.runs.prediction_commands import evaluate_file, evaluate_task
 
 SIZES = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
 
@@ -64,7 +64,7 @@ def test_compare_has_the_scores_of_evaluate_and_their_difference(models, opinion
     result = compared(given[:2], given[2:], data=opinions, metrics=("accuracy", "macro_f1"))
     assert list(result.metrics) == ["accuracy", "macro_f1"]
     for metric, found in result.metrics.items():
-        expected = [evaluate_labelled(model, opinions, metrics=(metric,)).metrics[metric] for model in given]
+        expected = [evaluate_file(model, opinions, metrics=(metric,)).metrics[metric] for model in given]
         assert [*found.models, *found.baseline] == pytest.approx(expected)
         assert found.difference.difference == pytest.approx(sum(expected[:2]) / 2 - sum(expected[2:]) / 3)
         assert found.difference.low <= found.difference.difference <= found.difference.high
@@ -132,7 +132,7 @@ def test_compare_on_a_benchmark_reads_the_split_that_evaluate_reads(models, tmp_
     data = write_cola(tmp_path / "glue")
     given = models(2, labels=("0", "1"))
     result = compared(given[:1], given[1:], task="cola", task_dir=data)
-    expected = [evaluate_benchmark(model, "cola", data).splits["dev"].metrics["matthews"] for model in given]
+    expected = [evaluate_task(model, "cola", data).splits["dev"].metrics["matthews"] for model in given]
     found = result.metrics["matthews"]
     assert [*found.models, *found.baseline] == pytest.approx(expected)
 

@@ -5,7 +5,6 @@ import shutil
 
 import pytest
 
-from litebert.commands.evaluate.evaluate_labelled import evaluate_benchmark, evaluate_labelled
 from litebert.commands.finetune.finetune import finetune
 from litebert.commands.finetune.finetune_settings import FinetuneRun
 from litebert.commands.predict import input_file
@@ -33,7 +32,7 @@ from support.data.labelled_files import OPINIONS, SUBJECTS, write_opinions
 from support.data.question_builders import CONTEXT, QUESTIONS, squad_json, write_squad
 from support.models.tolerances import tolerance
 from support.runs.interrupted_runs import interrupt
-from support.runs.prediction_commands import run_ensemble, run_predict
+from support.runs.prediction_commands import evaluate_file, evaluate_task, run_ensemble, run_predict
 from support.runs.tiny_runs import opinions_run, save_pretrained
 
 ROWS = {
@@ -122,7 +121,7 @@ def asked(request, tiny_tokenizer, other_tokenizer, tmp_path):
 def test_ensemble_of_one_member_scores_as_the_member(asked):
     rows, members = asked
     result = run_ensemble(members[:1], rows)
-    expected = evaluate_labelled(members[0], rows)
+    expected = evaluate_file(members[0], rows)
     assert result.score.evaluation.metrics == pytest.approx(expected.metrics)
     assert result.score.evaluation.by_slice == expected.by_slice
     assert result.score.members[0].gain.difference == 0
@@ -348,7 +347,7 @@ def test_ensemble_scores_and_predicts_a_glue_task(classifiers, tmp_path):
     data = write_cola(tmp_path / "glue")
     members = classifiers(2, labels=("0", "1"))
     single = run_ensemble(members[:1], data, split=BenchmarkSplit(task="cola", split="dev")).score.evaluation
-    assert single.metrics == evaluate_benchmark(members[0], "cola", data).splits["dev"].metrics
+    assert single.metrics == evaluate_task(members[0], "cola", data).splits["dev"].metrics
     result = run_ensemble(members, data, split=BenchmarkSplit(task="cola", split="test"), out=tmp_path / "CoLA.tsv")
     assert result.score is None
     assert (tmp_path / "CoLA.tsv").read_text().startswith("index\tprediction\n0\t")

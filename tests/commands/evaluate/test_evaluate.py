@@ -22,7 +22,8 @@ SIZES = {"embedding_size": 8, "hidden_size": 16, "num_hidden_layers": 1, "num_at
 
 def scores_of(model, corpus, *sampling, **options):
     sampling = ("max_length=32", *sampling)
-    return evaluate(EvaluateRun(model=str(model), corpus=corpus, sampling=sampling, max_eval_examples=64, **options))[0]
+    run = EvaluateRun(model=str(model), corpus=corpus, sampling=sampling, max_eval_examples=64, **options)
+    return evaluate(run).to_dict()
 
 
 @pytest.fixture(scope="module")
@@ -64,17 +65,17 @@ def test_evaluate_draws_examples_as_the_run_unless_told(tmp_path, corpus_directo
     sampling = SamplingSettings(max_length=48, pairing="nsp", max_ngram=1, mlm_probability=0.4)
     settings = {"command": "pretrain", "sampling": sampling.to_dict(), "eval_pair_objectives": []}
     (tmp_path / "run" / "settings.yaml").write_text(write_yaml(settings))
-    own, _ = evaluate(EvaluateRun(model=str(tmp_path / "run"), corpus=corpus_directory))
+    own = evaluate(EvaluateRun(model=str(tmp_path / "run"), corpus=corpus_directory)).to_dict()
     assert list(own["sentence_pairs"]) == ["nsp"]
     assert "at most 48 tokens, pairing nsp, drawn as in its pretraining" in caplog.text
     alone = save_model(load_model(model), tmp_path / "alone", extra_files=tokenizer.files())
     told = ("max_length=48", "pairing=nsp", "max_ngram=1", "mlm_probability=0.4")
-    same, _ = evaluate(
+    same = evaluate(
         EvaluateRun(model=str(alone), corpus=corpus_directory, sampling=told, eval_pair_objectives=("nsp",))
     )
-    assert same == own
-    other, _ = evaluate(EvaluateRun(model=str(tmp_path / "run"), corpus=corpus_directory, sampling=("pairing=sop",)))
-    assert list(other["sentence_pairs"]) == ["sop"]
+    assert same.to_dict() == own
+    other = evaluate(EvaluateRun(model=str(tmp_path / "run"), corpus=corpus_directory, sampling=("pairing=sop",)))
+    assert list(other.to_dict()["sentence_pairs"]) == ["sop"]
 
 
 def test_evaluate_draws_examples_by_a_preset_that_is_given(tmp_path, corpus_directory, tokenizer):
@@ -113,8 +114,8 @@ def test_evaluate_draws_examples_as_a_model_directory_says_wherever_it_is(
     drawn = {"sampling": {"max_length": 40, "pairing": "nsp"}, "eval_pair_objectives": ["sop"]}
     model = saved(tmp_path / "elsewhere", tokenizer)
     (model / "pretraining_settings.json").write_text(json.dumps(drawn))
-    scores, _ = evaluate(EvaluateRun(model=str(model), corpus=corpus_directory, max_eval_examples=64))
-    assert set(scores["sentence_pairs"]) == {"nsp", "sop"}
+    scores = evaluate(EvaluateRun(model=str(model), corpus=corpus_directory, max_eval_examples=64))
+    assert set(scores.to_dict()["sentence_pairs"]) == {"nsp", "sop"}
     assert "at most 40 tokens, pairing nsp, drawn as in its pretraining; change this by" in caplog.text
     scores_of(model, corpus_directory, "max_length=32")
     assert "at most 32 tokens, pairing nsp, drawn as in its pretraining, but max_length=32" in caplog.text

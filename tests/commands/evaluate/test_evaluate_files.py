@@ -36,13 +36,13 @@ def labelled(tmp_path):
 
 
 def test_evaluate_of_many_files_has_the_scores_of_each(model, labelled, tmp_path):
-    result, text = evaluate(EvaluateRun(model=str(model), data=labelled / "?.*", output=tmp_path / "scores"))
+    result = evaluate(EvaluateRun(model=str(model), data=labelled / "?.*", output=tmp_path / "scores"))
     for name in ("a.csv", "b.tsv"):
-        expected, _ = evaluate(EvaluateRun(model=str(model), data=labelled / name))
+        expected = evaluate(EvaluateRun(model=str(model), data=labelled / name)).to_dict()
         written = json.loads((tmp_path / "scores" / f"{name}.json").read_text())
         assert written == json.loads(json.dumps(expected))
-        assert result["results"][f"{name}.json"]["metrics"] == expected["metrics"]
-        assert f"  {name}: accuracy {expected['metrics']['accuracy']:.4f}" in text
+        assert result.to_dict()["results"][f"{name}.json"]["metrics"] == expected["metrics"]
+        assert f"  {name}: accuracy {expected['metrics']['accuracy']:.4f}" in result.to_text()
 
 
 @pytest.mark.parametrize(
@@ -79,5 +79,5 @@ def test_auto_is_measured_once_for_all_files(model, labelled, tmp_path, monkeypa
     times = {file: file.stat().st_mtime_ns for file in run.output.glob("*.json")}
     evaluate(run.replace(precision="bf16"))
     assert {file: file.stat().st_mtime_ns for file in times} == times
-    values, _ = evaluate(EvaluateRun(model=str(model), data=labelled / "a.csv", precision="auto"))
-    assert list(values) == ["fp32", "bf16"]
+    scores = evaluate(EvaluateRun(model=str(model), data=labelled / "a.csv", precision="auto"))
+    assert list(scores.to_dict()) == ["fp32", "bf16"]

@@ -2,7 +2,6 @@
 
 import pytest
 
-from litebert.commands.evaluate.evaluate_labelled import evaluate_benchmark, evaluate_labelled
 from litebert.errors import ConfigError, DataError
 from litebert.model.io.model_directory import save_model
 from litebert.model.models import ForMaskedLM, ForMultipleChoice, ForSequenceClassification, ForTokenClassification
@@ -10,6 +9,7 @@ from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.readers.columns import Columns
 from support.data.benchmark_files import write_cola, write_mnli, write_race
 from support.data.labelled_files import write_opinions
+from support.runs.prediction_commands import evaluate_file, evaluate_task
 
 
 @pytest.fixture(scope="module")
@@ -28,11 +28,11 @@ def save(tiny_tokenizer, small_config, tmp_path_factory):
 def test_evaluate_file_uses_the_labels_of_the_model(save, tmp_path):
     model = save(ForSequenceClassification, labels=("bad", "good"))
     file = write_opinions(tmp_path / "dev.csv")
-    evaluation = evaluate_labelled(model, file, metrics=["accuracy", "matthews"])
+    evaluation = evaluate_file(model, file, metrics=["accuracy", "matthews"])
     assert evaluation.examples == 36
     assert set(evaluation.to_dict()["metrics"]) == {"accuracy", "matthews"}
     with pytest.raises(DataError, match="unknown label '1'"):
-        evaluate_labelled(model, write_opinions(tmp_path / "other.csv", labels=(0, 1)))
+        evaluate_file(model, write_opinions(tmp_path / "other.csv", labels=(0, 1)))
 
 
 def test_evaluate_file_reads_named_columns_instead_of_those_of_training(save, tmp_path):
@@ -41,7 +41,7 @@ def test_evaluate_file_reads_named_columns_instead_of_those_of_training(save, tm
     rows = ["film,bad,music,good", "film,bad,music,bad"]
     (tmp_path / "dev.csv").write_text("\n".join(["review,verdict,text,label", *rows]) + "\n")
     kept, named = (
-        evaluate_labelled(model, tmp_path / "dev.csv", columns)
+        evaluate_file(model, tmp_path / "dev.csv", columns)
         for columns in (Columns(), Columns(text="text", label="label"))
     )
     assert [sum(row) for row in kept.confusion_matrix] == [2, 0]
@@ -53,44 +53,42 @@ def test_evaluate_file_warns_of_truncated_rows(save, tmp_path, caplog):
     for name, content in InputSettings(max_length=8).model_files().items():
         (model / name).write_bytes(content)
     (tmp_path / "dev.csv").write_text(f"text,label\n{'the film ' * 9},bad\na,good\n")
-    evaluate_labelled(model, tmp_path / "dev.csv")
+    evaluate_file(model, tmp_path / "dev.csv")
     expected = "dev.csv: 1 of 2 rows are longer than 8 tokens, the max_length of the fine-tuning, and were truncated"
     assert expected in caplog.text
     caplog.clear()
     (tmp_path / "dev.csv").write_text("text,label\na,bad\na,good\n")
-    evaluate_labelled(model, tmp_path / "dev.csv")
+    evaluate_file(model, tmp_path / "dev.csv")
     assert "truncated" not in caplog.text
 
 
 def test_evaluate_file_scores_slices(save, tmp_path):
     file = write_opinions(tmp_path / "dev.csv")
-    evaluation = evaluate_labelled(
-        save(ForSequenceClassification, labels=("bad", "good")), file, Columns(slice="label")
-    )
+    evaluation = evaluate_file(save(ForSequenceClassification, labels=("bad", "good")), file, Columns(slice="label"))
     assert {part.name: part.examples for part in evaluation.by_slice} == {"bad": 18, "good": 18}
 
 
 def test_evaluate_file_of_a_regression(save, tmp_path):
     model = save(ForSequenceClassification, labels=("stars",), problem_type="regression")
-    evaluation = evaluate_labelled(model, write_opinions(tmp_path / "dev.tsv", labels=(1, 5)))
+    evaluation = evaluate_file(model, write_opinions(tmp_path / "dev.tsv", labels=(1, 5)))
     assert set(evaluation.metrics) == {"pearson", "spearman"}
 
 
 def test_evaluate_conll_uses_the_labels_of_the_model(save, tmp_path):
     (tmp_path / "dev.conll").write_text("the O\nfilm B-X\n\nmusic B-X\n")
-    evaluation = evaluate_labelled(save(ForTokenClassification, labels=("O", "B-X")), tmp_path / "dev.conll")
+    evaluation = evaluate_file(save(ForTokenClassification, labels=("O", "B-X")), tmp_path / "dev.conll")
     assert evaluation.examples == 2
     assert set(evaluation.metrics) == {"entity_f1", "entity_precision", "entity_recall", "word_accuracy"}
 
 
 def test_evaluate_file_rejects_a_model_without_a_head(save, tmp_path):
     with pytest.raises(ConfigError, match="a ForMaskedLM has no fine-tuned head"):
-        evaluate_labelled(save(ForMaskedLM), write_opinions(tmp_path / "dev.csv"))
+        evaluate_file(save(ForMaskedLM), write_opinions(tmp_path / "dev.csv"))
 
 
 def test_evaluate_mnli_scores_both_development_sets(save, tmp_path):
     model = save(ForSequenceClassification, labels=("contradiction", "entailment", "neutral"))
-    result = evaluate_benchmark(model, "mnli", write_mnli(tmp_path), report=tmp_path / "page.html")
+    result = evaluate_task(model, "mnli", write_mnli(tmp_path), report=tmp_path / "page.html")
     assert set(result.splits) == {"dev", "dev-mismatched"}
     lines = result.to_text().splitlines()
     assert [lines[0].partition(" ")[0], lines[3].partition(" ")[0]] == ["dev:", "dev-mismatched:"]
@@ -101,7 +99,7 @@ def test_evaluate_mnli_scores_both_development_sets(save, tmp_path):
 
 
 def test_evaluate_race_scores_levels(save, tmp_path):
-    evaluation = evaluate_benchmark(save(ForMultipleChoice), "race", write_race(tmp_path)).splits["dev"]
+    evaluation = evaluate_task(save(ForMultipleChoice), "race", write_race(tmp_path)).splits["dev"]
     assert {part.name: part.examples for part in evaluation.by_slice} == {"high": 2, "middle": 2}
 
 
@@ -111,27 +109,27 @@ def test_evaluate_benchmark_reads_split_files_instead_of_the_official_ones(save,
     own = tmp_path / "CoLA" / "mine.tsv"
     own.write_text("src\t1\t\tthe film was good\nsrc\t0\t\tthe film was bad\n")
     files = {"dev": str(own) if is_absolute else "mine.tsv"}
-    result = evaluate_benchmark(model, "cola", data, files=files)
+    result = evaluate_task(model, "cola", data, files=files)
     assert {part: evaluation.examples for part, evaluation in result.splits.items()} == {"dev": 2}
 
 
 def test_evaluate_benchmark_scores_the_named_splits_only(save, tmp_path):
     model = save(ForSequenceClassification, labels=("contradiction", "entailment", "neutral"))
     files = {"dev-mismatched": "dev_matched.tsv"}
-    assert list(evaluate_benchmark(model, "mnli", write_mnli(tmp_path), files=files).splits) == ["dev-mismatched"]
+    assert list(evaluate_task(model, "mnli", write_mnli(tmp_path), files=files).splits) == ["dev-mismatched"]
 
 
 def test_evaluate_benchmark_rejects_a_split_without_labels(save, tmp_path):
     model, data = save(ForSequenceClassification, labels=("0", "1")), write_cola(tmp_path)
     with pytest.raises(DataError, match=r"CoLA/test\.tsv: has no labels; give a split"):
-        evaluate_benchmark(model, "cola", data, files={"test": "test.tsv"})
+        evaluate_task(model, "cola", data, files={"test": "test.tsv"})
     with pytest.raises(ConfigError, match="split: CoLA has no 'development'"):
-        evaluate_benchmark(model, "cola", data, files={"development": "dev.tsv"})
+        evaluate_task(model, "cola", data, files={"development": "dev.tsv"})
 
 
 def test_evaluate_writes_a_report(save, tmp_path):
     model = save(ForSequenceClassification, labels=("0", "1"))
-    evaluate_benchmark(model, "cola", write_cola(tmp_path), report=tmp_path / "page.html")
+    evaluate_task(model, "cola", write_cola(tmp_path), report=tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text()
     assert "Worst errors" in page
     assert "CoLA/dev.tsv" in page
@@ -140,7 +138,7 @@ def test_evaluate_writes_a_report(save, tmp_path):
 def test_evaluate_benchmark_accepts_labels_in_another_order(save, tmp_path):
     data = write_mnli(tmp_path)
     model = save(ForSequenceClassification, labels=("entailment", "neutral", "contradiction"))
-    evaluation = evaluate_benchmark(model, "mnli", data).splits["dev"]
+    evaluation = evaluate_task(model, "mnli", data).splits["dev"]
     assert evaluation.labels == ("entailment", "neutral", "contradiction")
     assert [sum(row) for row in evaluation.confusion_matrix] == [12, 12, 12]
 
@@ -156,16 +154,16 @@ def test_evaluate_benchmark_accepts_labels_in_another_order(save, tmp_path):
 )
 def test_evaluate_benchmark_rejects_a_model_of_another_task(save, tmp_path, task, labels, message):
     with pytest.raises(ConfigError, match=message):
-        evaluate_benchmark(save(ForSequenceClassification, labels=labels), task, tmp_path)
+        evaluate_task(save(ForSequenceClassification, labels=labels), task, tmp_path)
 
 
 def test_evaluate_benchmark_rejects_a_directory_without_the_task(save, tmp_path):
     with pytest.raises(DataError, match="no development split of CoLA; give the directory with 'CoLA'"):
-        evaluate_benchmark(save(ForSequenceClassification, labels=("0", "1")), "cola", tmp_path)
+        evaluate_task(save(ForSequenceClassification, labels=("0", "1")), "cola", tmp_path)
 
 
 def test_evaluate_benchmark_refuses_precision_of_labels_in_another_order(save, tmp_path):
     model = save(ForSequenceClassification, labels=("1", "0"))
-    assert list(evaluate_benchmark(model, "cola", write_cola(tmp_path)).splits) == ["dev"]
+    assert list(evaluate_task(model, "cola", write_cola(tmp_path)).splits) == ["dev"]
     with pytest.raises(ConfigError, match="that of CoLA is classification with labels 0, 1"):
-        evaluate_benchmark(model, "cola", tmp_path, metrics=("accuracy", "precision"))
+        evaluate_task(model, "cola", tmp_path, metrics=("accuracy", "precision"))

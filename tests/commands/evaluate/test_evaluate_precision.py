@@ -29,7 +29,8 @@ def run(small_config, tiny_tokenizer, tmp_path):
 
 @pytest.mark.skipif(not has_operators("int8"), reason="torch without oneDNN")
 def test_int8_scores_are_reported_beside_fp32(run):
-    values, text = evaluate(run.replace(precision="int8"))
+    result = evaluate(run.replace(precision="int8"))
+    values, text = result.to_dict(), result.to_text()
     assert list(values) == ["fp32", "int8"]
     assert all(scores["examples"] == 3 for scores in values.values())
     assert [line.split(":")[0] for line in text.splitlines() if "accuracy " in line] == ["fp32", "int8"]
@@ -43,10 +44,11 @@ def test_auto_gives_scores_by_precision_whatever_is_fastest_and_loads_the_model_
     monkeypatch.setattr(pipeline, "load_model", lambda directory: loaded.append(directory) or load(directory))
     measure(fastest, monkeypatch)
     page = tmp_path / "report.html"
-    values, text = evaluate(run.replace(precision="auto", report=str(page)))
+    result = evaluate(run.replace(precision="auto", report=str(page)))
+    values = result.to_dict()
     assert list(values) == list(dict.fromkeys(["fp32", fastest]))
     assert all(scores["examples"] == 3 for scores in values.values())
-    assert text.startswith("fp32: ")
+    assert result.to_text().startswith("fp32: ")
     assert page.exists()
     assert len(loaded) == 1
 

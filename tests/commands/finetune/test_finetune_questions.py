@@ -6,7 +6,6 @@ import shutil
 
 import pytest
 
-from litebert.commands.evaluate.evaluate_labelled import evaluate_labelled
 from litebert.commands.finetune.finetune import finetune
 from litebert.commands.finetune.finetune_settings import FinetuneRun, load_finetune_config
 from litebert.errors import ConfigError, DataError
@@ -19,7 +18,7 @@ from litebert.tasks.readers.columns import Columns
 from litebert.tasks.types.extractive_qa.question_settings import NoAnswerThreshold
 from litebert.tasks.types.extractive_qa.squad_json import read_squad
 from support.data.question_builders import CONTEXT, QUESTIONS, squad_json, write_squad
-from support.runs.prediction_commands import run_ensemble, run_predict
+from support.runs.prediction_commands import evaluate_file, run_ensemble, run_predict
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +83,7 @@ def test_finetune_learns_both_qa_task_types(unsure, certain):
 
 def test_evaluation_of_a_qa_model_equals_that_of_its_run(unsure, certain):
     for result, file in (unsure, certain):
-        evaluation = evaluate_labelled(result.model, file)
+        evaluation = evaluate_file(result.model, file)
         found = evaluation.metrics
         assert found["answer_f1"] == pytest.approx(result.best["metrics"]["answer_f1"])
         assert found.get("no_answer_threshold") == result.best["metrics"].get("no_answer_threshold")
@@ -100,7 +99,7 @@ def test_evaluation_logs_a_threshold_that_it_chose(unsure, tmp_path, caplog):
     )
     with caplog.at_level(logging.INFO, "litebert"):
         for model in (unsure[0].model, bare):
-            evaluate_labelled(model, unsure[1])
+            evaluate_file(model, unsure[1])
     chosen = [message for message in caplog.messages if "no-answer threshold" in message]
     assert len(chosen) == 1
     assert "chosen for the best F1 on this data" in chosen[0]
@@ -195,7 +194,7 @@ def test_commands_reject_a_named_column_that_is_missing(pretrained, certain, tmp
     result, file = certain
     commands = [
         lambda: finetune(run_of(pretrained, file, text="text"), tmp_path / "run"),
-        lambda: evaluate_labelled(result.model, file, Columns(text="text")),
+        lambda: evaluate_file(result.model, file, Columns(text="text")),
         lambda: run_ensemble([result.model], file, Columns(text="text")),
         lambda: run_predict(result.model, file, tmp_path / "out.csv", text="text"),
     ]

@@ -8,7 +8,6 @@ import sys
 
 import pytest
 
-from litebert.commands.evaluate.evaluate_labelled import evaluate_labelled
 from litebert.commands.finetune.comparison import Outcome, remarks
 from litebert.commands.finetune.finetune import finetune
 from litebert.commands.finetune.finetune_settings import FinetuneRun
@@ -19,6 +18,7 @@ from litebert.model.io.model_directory import save_model
 from litebert.model.models import ForPretraining
 from support.data.labelled_files import write_opinions
 from support.runs.callbacks import At
+from support.runs.prediction_commands import evaluate_file
 
 
 class StoppedError(Exception):
@@ -65,7 +65,7 @@ def test_held_out_rows_are_written_and_evaluate_gives_the_score_of_the_run(setti
     settings["data"]["train"] = write_opinions(tmp_path / f"opinions{suffix}")
     result = run(settings, tmp_path / "run", metrics=["accuracy", "roc_auc"])
     dev = tmp_path / "run" / f"dev{suffix}"
-    assert evaluate_labelled(result.model, dev, metrics=["accuracy", "roc_auc"]).metrics == result.best["metrics"]
+    assert evaluate_file(result.model, dev, metrics=["accuracy", "roc_auc"]).metrics == result.best["metrics"]
     lines = json.loads((tmp_path / "run" / "rows.json").read_text())
     source = settings["data"]["train"].read_text().splitlines()
     header = source[:1] if suffix != ".jsonl" else []
@@ -79,7 +79,7 @@ def test_held_out_sentences_are_written_as_conll(settings, tmp_path):
     settings["data"]["train"] = tmp_path / "words.conll"
     settings["data"]["train"].write_text("\n".join(sentences))
     result = run(settings, tmp_path / "run")
-    assert evaluate_labelled(result.model, tmp_path / "run" / "dev.conll").metrics == result.best["metrics"]
+    assert evaluate_file(result.model, tmp_path / "run" / "dev.conll").metrics == result.best["metrics"]
 
 
 def test_held_out_questions_are_written_as_squad_json(settings, tmp_path):
@@ -93,7 +93,7 @@ def test_held_out_questions_are_written_as_squad_json(settings, tmp_path):
     settings["data"]["train"] = tmp_path / "questions.json"
     settings["data"]["train"].write_text(json.dumps({"data": [{"paragraphs": paragraphs}]}))
     result = run(settings, tmp_path / "run", max_length=32)
-    assert evaluate_labelled(result.model, tmp_path / "run" / "dev.json").metrics == result.best["metrics"]
+    assert evaluate_file(result.model, tmp_path / "run" / "dev.json").metrics == result.best["metrics"]
 
 
 def test_max_length_fits_the_training_rows_and_more_and_is_kept_with_the_model(settings, tmp_path, caplog):
@@ -219,7 +219,7 @@ def test_held_out_questions_of_a_table_are_written_as_a_table(settings, tmp_path
     settings["data"]["train"] = tmp_path / "questions.jsonl"
     settings["data"]["train"].write_text("".join(json.dumps(row) + "\n" for row in rows))
     result = run(settings, tmp_path / "run", max_length=32)
-    assert evaluate_labelled(result.model, tmp_path / "run" / "dev.jsonl").metrics == result.best["metrics"]
+    assert evaluate_file(result.model, tmp_path / "run" / "dev.jsonl").metrics == result.best["metrics"]
 
 
 def test_held_out_rows_with_a_carriage_return_are_written_as_json_lines(settings, tmp_path):
@@ -228,7 +228,7 @@ def test_held_out_rows_with_a_carriage_return_are_written_as_json_lines(settings
     file.write_text(file.read_text().replace("film", "film\rthat"), newline="")
     result = run(settings, tmp_path / "run")
     assert not (tmp_path / "run" / "dev.tsv").exists()
-    assert evaluate_labelled(result.model, tmp_path / "run" / "dev.jsonl").metrics == result.best["metrics"]
+    assert evaluate_file(result.model, tmp_path / "run" / "dev.jsonl").metrics == result.best["metrics"]
 
 
 @pytest.mark.parametrize(("name", "written"), [("x.CSV.gz", "dev.csv"), ("x.parquet", "dev.jsonl")])
@@ -242,7 +242,7 @@ def test_held_out_rows_of_compressed_and_parquet_files_are_written_as_text(setti
         rows = list(csv.DictReader(text.splitlines()))
         pytest.importorskip("pyarrow.parquet").write_table(pyarrow.Table.from_pylist(rows), file)
     result = run(settings, tmp_path / "run")
-    assert evaluate_labelled(result.model, tmp_path / "run" / written).metrics == result.best["metrics"]
+    assert evaluate_file(result.model, tmp_path / "run" / written).metrics == result.best["metrics"]
 
 
 @pytest.mark.parametrize("label", ["label", "xpos"])
@@ -255,7 +255,7 @@ def test_universal_dependencies_are_learned_and_evaluated_by_the_same_column(set
     settings["data"]["label"] = label
     result = run(settings, tmp_path / "run")
     assert result.task_type == "token_classification"
-    assert evaluate_labelled(result.model, tmp_path / "run" / "dev.jsonl").metrics == result.best["metrics"]
-    evaluation = evaluate_labelled(result.model, file)
+    assert evaluate_file(result.model, tmp_path / "run" / "dev.jsonl").metrics == result.best["metrics"]
+    evaluation = evaluate_file(result.model, file)
     assert evaluation.labels == (("DET", "NOUN") if label == "label" else ("DT", "NN"))
     assert next(iter(evaluation.metrics)) == "word_accuracy"

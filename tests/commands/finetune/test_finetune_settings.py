@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import torch
 
-from litebert.commands.evaluate.evaluate_labelled import evaluate_labelled
 from litebert.commands.finetune.default_settings import settings_for_size
 from litebert.commands.finetune.finetune import finetune
 from litebert.commands.finetune.finetune_settings import (
@@ -30,6 +29,7 @@ from support.data.benchmark_files import write_cola
 from support.data.labelled_files import write_opinions
 from support.models.tolerances import close_to, tolerance
 from support.runs.callbacks import KilledError, killer
+from support.runs.prediction_commands import evaluate_file
 
 TRAIN = {
     "duration": "4 steps",
@@ -186,7 +186,7 @@ def test_per_layer_adapters_are_saved_with_the_model(planned_run, tmp_path):
     run = planned_run(adapters={**ADAPTERS, "per_layer": True})
     result = finetune(run, tmp_path / "run")
     assert load_model(result.model).encoder.adapters == LoRASettings(**run.adapters.to_dict())
-    assert evaluate_labelled(result.model, run.data.train).metrics == pytest.approx(result.best["metrics"])
+    assert evaluate_file(result.model, run.data.train).metrics == pytest.approx(result.best["metrics"])
     assert "transformers has no per-layer adapters" in (result.model / "README.md").read_text()
     with pytest.raises(ConfigError, match="the model already has adapters"):
         finetune(planned_run(model=str(result.model), adapters=ADAPTERS), tmp_path / "again")

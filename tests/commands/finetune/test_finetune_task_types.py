@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from litebert.commands.evaluate.evaluate_labelled import evaluate_benchmark, evaluate_labelled
 from litebert.commands.finetune.finetune import finetune
 from litebert.commands.finetune.finetune_settings import FinetuneRun
 from litebert.errors import ConfigError, DataError
@@ -15,6 +14,7 @@ from litebert.model.models import ForPretraining
 from litebert.tasks.readers.columns import Columns
 from support.data.benchmark_files import write_cola, write_race
 from support.data.labelled_files import OPINIONS, SUBJECTS
+from support.runs.prediction_commands import evaluate_file, evaluate_task
 
 TRAIN = {"duration": "100 steps", "optimizer": "adamw", "learning_rate": 0.01, "evaluate_every": "30 steps"}
 
@@ -62,7 +62,7 @@ def test_finetune_learns_multi_label(pretrained, tmp_path):
     result = tuned(pretrained, tmp_path / "run", {"train": str(file), "dev": str(file)})
     assert (result.task_type, result.best["labels"]) == ("multi_label", ["film", "good"])
     assert result.best["metrics"]["micro_f1"] > 0.9
-    assert evaluate_labelled(result.model, file).metrics == pytest.approx(result.best["metrics"])
+    assert evaluate_file(result.model, file).metrics == pytest.approx(result.best["metrics"])
     answers = Predictor.load(result.model).classify_multi_label(["the film was good", "the music was bad"])
     assert [answer.labels for answer in answers] == [("film", "good"), ()]
 
@@ -90,7 +90,7 @@ def test_finetune_learns_multiple_choice(pretrained, tmp_path):
     result = tuned(pretrained, tmp_path / "run", {"train": str(file), "dev": str(file)})
     assert (result.task_type, result.best["labels"]) == ("multiple_choice", ["A", "B"])
     assert result.best["metrics"]["accuracy"] > 0.8
-    assert evaluate_labelled(result.model, file).metrics == pytest.approx(result.best["metrics"])
+    assert evaluate_file(result.model, file).metrics == pytest.approx(result.best["metrics"])
     choices = Predictor.load(result.model).multiple_choice([(row["text"], None, row["options"]) for row in rows])
     right = sum(choice.letter == row["label"] for choice, row in zip(choices, rows, strict=True))
     assert right / len(rows) == pytest.approx(result.best["metrics"]["accuracy"])
@@ -108,7 +108,7 @@ def test_finetune_learns_token_classification(pretrained, tmp_path):
     result = tuned(pretrained, tmp_path / "run", {"train": str(file), "dev": str(file)})
     assert result.task_type == "token_classification"
     assert result.best["metrics"]["entity_f1"] > 0.9
-    assert evaluate_labelled(result.model, file).metrics == pytest.approx(result.best["metrics"])
+    assert evaluate_file(result.model, file).metrics == pytest.approx(result.best["metrics"])
     (tagging,) = Predictor.load(result.model).classify_tokens([["the", "old", "actor", "was", "good"]])
     assert [(entity.label, entity.text) for entity in tagging.entities] == [
         ("SUBJECT", "the old actor"),
@@ -121,7 +121,7 @@ def test_finetune_learns_a_glue_task(pretrained, tmp_path):
     result = tuned(pretrained, tmp_path / "run", {"task": "cola", "directory": str(data)})
     assert result.best["metric_for_best_model"] == "matthews"
     assert result.best["metrics"]["matthews"] > 0.8
-    assert evaluate_benchmark(result.model, "cola", data).splits["dev"].metrics == pytest.approx(result.best["metrics"])
+    assert evaluate_task(result.model, "cola", data).splits["dev"].metrics == pytest.approx(result.best["metrics"])
     assert "training data | cola" in (result.model / "README.md").read_text()
 
 
@@ -136,7 +136,7 @@ def test_finetune_scores_race_by_level(pretrained, tmp_path):
     short = {**TRAIN, "duration": "2 steps", "device": "cpu"}
     result = tuned(pretrained, tmp_path / "run", {"task": "race", "directory": str(data)}, batch_size=2, train=short)
     assert {part["name"] for part in result.best["by_slice"]} == {"middle", "high"}
-    assert evaluate_benchmark(result.model, "race", data).splits["dev"].metrics == pytest.approx(result.best["metrics"])
+    assert evaluate_task(result.model, "race", data).splits["dev"].metrics == pytest.approx(result.best["metrics"])
 
 
 @pytest.mark.parametrize("task_type", ["multi_label", "multiple_choice", "token_classification"])
@@ -180,4 +180,4 @@ def test_finetune_scores_a_column_of_slices(pretrained, tmp_path):
     data = {"train": str(file), "dev": str(file), "slice": "about"}
     result = tuned(pretrained, tmp_path / "run", data, train=train)
     assert {part["name"] for part in result.best["by_slice"]} == {subject.split()[-1] for subject in SUBJECTS}
-    assert evaluate_labelled(result.model, file, Columns(slice="about")).by_slice
+    assert evaluate_file(result.model, file, Columns(slice="about")).by_slice

@@ -4,13 +4,12 @@ import zipfile
 
 import pytest
 
-from litebert.commands.evaluate.evaluate_labelled import evaluate_benchmark
 from litebert.commands.finetune.finetune import finetune
 from litebert.commands.finetune.finetune_settings import FinetuneRun
 from litebert.errors import ConfigError, DataError
 from litebert.inference.predictor import Predictor
 from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
-from support.runs.prediction_commands import predict_split, run_predict, run_submission
+from support.runs.prediction_commands import evaluate_task, predict_split, run_predict, run_submission
 from support.runs.tiny_runs import save_pretrained
 
 THINGS = ("film", "music", "movie", "story", "actor")
@@ -64,7 +63,7 @@ def test_rule_for_a_pronoun_is_learned(tuned):
 
 def test_scores_of_evaluation_are_those_of_the_run(tuned):
     data, result = tuned
-    found = evaluate_benchmark(result.model, "wnli-pronouns", data).splits["dev"]
+    found = evaluate_task(result.model, "wnli-pronouns", data).splits["dev"]
     assert found.metrics == pytest.approx(result.best["metrics"])
 
 

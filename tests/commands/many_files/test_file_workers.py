@@ -175,7 +175,7 @@ def run_files(command, model, pattern, out, **settings):
         return predict(PredictRun(model=str(model), input=pattern, output=out, **settings)).to_text()
     if command == "embed":
         return embed(EmbedRun(model=str(model), input=pattern, output=out, **settings)).to_text()
-    return evaluate(EvaluateRun(model=str(model), data=pattern, output=out, **settings))[1]
+    return evaluate(EvaluateRun(model=str(model), data=pattern, output=out, **settings)).to_text()
 
 
 @pytest.mark.parametrize("command", ["predict", "embed", "evaluate"])

@@ -217,10 +217,11 @@ def test_predict_writes_null_and_missing_fields_as_empty(models, tmp_path):
             "classifier",
             "text\na\n",
             "out.csv",
-            {"options": ("a", "b"), "top_k": 5},
+            {"options": ("a", "b")},
             ConfigError,
-            "options, top_k: not used for classification and .csv files; leave them out",
+            "options: not used for classification and .csv files; leave them out",
         ),
+        ("classifier", "text\na\n", "out.csv", {"top_k": 5}, ConfigError, "top_k: not used for classification; "),
         ("classifier", "sentence\na\n", "out.csv", {}, DataError, "no column 'text'; it has 'sentence'"),
         ("masked", "[MASK]\n", "out.csv", {"top_k": 2}, ConfigError, "top_k: .* holds the best candidate only"),
         (

@@ -135,7 +135,11 @@ def test_predict_conll_rejects_a_text_classifier(tiny_tokenizer, small_config, t
 
 @pytest.mark.parametrize(
     ("options", "message"),
-    [({"text": "a"}, "^text: not used for"), ({"text_pair": "b", "top_k": 2}, "^text_pair, top_k: not used for")],
+    [
+        ({"text": "a"}, "^text: not used for"),
+        ({"text": "a", "text_pair": "b"}, "^text, text_pair: not used for"),
+        ({"top_k": 2}, "^top_k: not used for"),
+    ],
 )
 def test_predict_rejects_column_names_for_conll(tagger, tmp_path, options, message):
     (tmp_path / "in.conll").write_text("a\n")

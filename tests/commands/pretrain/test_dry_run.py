@@ -6,9 +6,10 @@ import pytest
 import torch
 
 from litebert.cli.main import main
-from litebert.commands.pretrain.dry_run import dry_run, expected_memory, kinds_of_steps
+from litebert.commands.pretrain.dry_run import dry_run, kinds_of_steps
 from litebert.commands.pretrain.pretrain import pretrain
 from litebert.commands.pretrain.pretrain_settings import load_pretrain_config
+from litebert.commands.pretrain.pretraining_cost import expected_memory
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.errors import CheckpointError, ConfigError, DataError, LitebertError
 from litebert.model.io.model_directory import save_model

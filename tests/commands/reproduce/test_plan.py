@@ -3,7 +3,7 @@
 import pytest
 import yaml
 
-from litebert.commands.pretrain.dry_run import mean_flops_per_token
+from litebert.commands.pretrain.pretraining_cost import mean_flops_per_token
 from litebert.commands.reproduce.plan import _of_duration
 from litebert.commands.reproduce.reproduce import plan_tables
 from litebert.commands.reproduce.reproduce_settings import ReproduceRun

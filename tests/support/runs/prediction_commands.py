@@ -5,10 +5,29 @@ from dataclasses import asdict
 from litebert.commands.data_arguments import SlicedColumnArguments
 from litebert.commands.ensemble.ensemble import ensemble
 from litebert.commands.ensemble.ensemble_settings import EnsembleRun
+from litebert.commands.evaluate.evaluate_labelled import evaluate_benchmark, evaluate_labelled
 from litebert.commands.glue_submission.glue_submission import glue_submission
 from litebert.commands.glue_submission.glue_submission_settings import GlueSubmissionRun
 from litebert.commands.predict.predict import predict
 from litebert.commands.predict.predict_settings import PredictRun
+from litebert.device import usable_device
+from litebert.inference.pipeline import Pipeline
+from litebert.model.io.hub import model_directory
+from litebert.tasks.readers.columns import Columns
+
+
+def load_pipeline(model):
+    return Pipeline.load(model_directory(model), device=usable_device("auto", "fp32"))
+
+
+def evaluate_file(model, file, columns=None, **options):
+    """The scores on a labelled file, in fp32."""
+    return evaluate_labelled(model, file, columns or Columns(), pipeline=load_pipeline(model), **options)
+
+
+def evaluate_task(model, name, directory, **options):
+    """The scores on a benchmark, in fp32."""
+    return evaluate_benchmark(model, name, directory, pipeline=load_pipeline(model), **options)
 
 
 def run_ensemble(members, data, columns=None, *, split=None, **options):

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from litebert.commands.evaluate.evaluate_labelled import evaluate_benchmark
 from litebert.commands.evaluate.evaluate_settings import EvaluateRun
 from litebert.commands.glue_submission.glue_submission import glue_submission
 from litebert.commands.glue_submission.glue_submission_settings import GlueSubmissionRun
@@ -19,7 +18,7 @@ from litebert.model.models import ForSequenceClassification
 from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
 from litebert.tasks.benchmarks.candidate_ranking import other_candidates, rank_candidates
 from litebert.tasks.labelled_data import Example
-from support.runs.prediction_commands import run_predict
+from support.runs.prediction_commands import evaluate_task, run_predict
 
 LABELS = ("entailment", "not_entailment")
 PAIRS = st.lists(st.tuples(st.sampled_from("abc"), st.floats(0, 1)), min_size=1, max_size=9)
@@ -85,7 +84,7 @@ def test_evaluation_classifies_unless_ranking_is_asked_for(model, directory):
     classified = np.mean([(score > 0.5) == target for score, target in zip(scores[0], targets, strict=True)])
     ranked = np.mean([(own > other) == target for own, other, target in zip(*scores, targets, strict=True)])
     for decision, expected in (("classify", classified), ("rank", ranked)):
-        found = evaluate_benchmark(model, "qnli", directory, decision=decision).splits["dev"]
+        found = evaluate_task(model, "qnli", directory, decision=decision).splits["dev"]
         assert found.metrics["accuracy"] == expected
 
 

@@ -18,7 +18,7 @@ from litebert.inference.embeddings.embedding_settings import EmbeddingSettings
 from litebert.settings import InferencePrecision, Settings
 from litebert.tasks.output_formats import OutputFormat
 from litebert.tasks.readers.tables import Row
-from litebert.tasks.results import Result
+from litebert.tasks.results import DecodedPrediction
 
 COLUMN: Final = "embedding"
 
@@ -54,7 +54,7 @@ def spec_file(vectors: Path) -> Path:
 
 
 @dataclass(frozen=True, slots=True)
-class Embedding(Result):
+class Embedding(DecodedPrediction):
     """The vector of one text."""
 
     columns = (COLUMN,)

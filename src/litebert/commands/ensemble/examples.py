@@ -7,14 +7,13 @@ from typing import Any
 
 from litebert.commands.data_arguments import ExampleArguments
 from litebert.commands.ensemble.members import Member
-from litebert.commands.finetune.setup import task_of_benchmark
 from litebert.commands.predict.benchmark_predictions import validate_benchmark_model
 from litebert.commands.predict.input_file import InputFile
 from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
 from litebert.tasks.benchmarks.benchmarks import benchmark_task
 from litebert.tasks.labelled_data import LabelledData, Task
-from litebert.tasks.read_labelled import read_labelled, task_for, validate_columns_apply
-from litebert.tasks.results import Result
+from litebert.tasks.read_labelled import read_labelled, task_for, task_of_benchmark, validate_columns_apply
+from litebert.tasks.results import DecodedPrediction
 from litebert.tasks.types.task_type import ReadOptions
 
 
@@ -46,7 +45,7 @@ def examples_of_file(member: Member, source: InputFile, *, metrics: Sequence[str
     return Examples(data, task_for(data, source.columns, tuple(metrics)), source)
 
 
-def with_rows(examples: Examples, source: InputFile, output: Path, result: type[Result]) -> Examples:
+def with_rows(examples: Examples, source: InputFile, output: Path, result: type[DecodedPrediction]) -> Examples:
     """`examples` with the rows of their file; OutputError for rows that `output` cannot hold beside a `result`."""
     if source.write_directory is not None:
         return examples
@@ -61,5 +60,5 @@ def examples_of_benchmark(
     """The examples of a split, if `member` is a model for that benchmark."""
     validate_benchmark_model(split.task, member.task_type.name, member.spec.labels, model=member.path, numbers=True)
     data = split.read(directory)
-    task = task_of_benchmark(benchmark_task(split.task), data, tuple(metrics)) if data.has_labels else None
+    task = task_of_benchmark(benchmark_task(split.task), data, metrics) if data.has_labels else None
     return Examples(data, task, None, split)

@@ -22,7 +22,7 @@ from litebert.tasks.encoded import Encoded, warn_empty
 from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.labelled_data import LabelledData, Task
 from litebert.tasks.metrics.metrics import OF_SECOND_LABEL
-from litebert.tasks.results import Result
+from litebert.tasks.results import DecodedPrediction
 from litebert.tasks.types.registry import task_type_of
 from litebert.tasks.types.task_type import Prediction, Scored, TaskType
 
@@ -92,7 +92,7 @@ class Predicted:
         """The predictions evaluated."""
         return self.task_type.evaluate(task, self.predictions, data, self.lengths, self.settings)
 
-    def results(self, examples: Sequence[Any]) -> list[Result]:
+    def results(self, examples: Sequence[Any]) -> list[DecodedPrediction]:
         """The predictions with label names and texts."""
         pairs = zip(self.predictions, examples, strict=True)
         return [self.task_type.decode(each, example, self.labels, self.settings) for each, example in pairs]

@@ -2,31 +2,25 @@
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from litebert.commands.evaluate.report_page import report_page
-from litebert.commands.finetune.setup import task_of_benchmark
 from litebert.commands.many_files.file_workers import is_pattern
 from litebert.commands.predict.benchmark_predictions import validate_benchmark_model
 from litebert.commands.result import Result
-from litebert.device import usable_device
 from litebert.errors import DataError
 from litebert.files import write_text
 from litebert.hub_datasets import is_dataset_name
 from litebert.inference.pipeline import EvaluationSet, Pipeline
-from litebert.model.io.hub import model_directory
-from litebert.settings import DeviceName, InferencePrecision
 from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit, available_splits, read_benchmark
 from litebert.tasks.benchmarks.benchmarks import Decision, Split, benchmark_task
 from litebert.tasks.benchmarks.candidate_ranking import predict_ranked
-from litebert.tasks.labelled_data import LabelledData, Task
 from litebert.tasks.metrics.evaluation import Evaluation
 from litebert.tasks.metrics.metrics import OF_SECOND_LABEL
-from litebert.tasks.read_labelled import read_labelled, task_for, validate_columns_apply
+from litebert.tasks.read_labelled import task_for, task_of_benchmark
 from litebert.tasks.readers.columns import Columns
-from litebert.tasks.readers.tables import Table
-from litebert.tasks.types.task_type import Prediction, ReadOptions
+from litebert.tasks.types.task_type import Prediction
 
 logger = logging.getLogger(__name__)
 
@@ -49,33 +43,20 @@ class BenchmarkEvaluation(Result):
 def evaluate_labelled(
     model: Path,
     file: Path,
-    columns: Columns | None = None,
+    columns: Columns,
     *,
+    pipeline: Pipeline,
     metrics: Sequence[str] = (),
     report: Path | None = None,
-    pipeline: Pipeline | None = None,
 ) -> Evaluation:
-    """The scores of a fine-tuned model on a labelled file, with the labels of the model.
+    """The scores of the fine-tuned model `pipeline`, loaded from `model`, on a labelled file, with its labels.
 
-    `report` is an HTML file to write; `pipeline` is the model, if it is loaded already (default: loaded in fp32).
+    `report` is an HTML file to write.
     """
-    columns = columns or Columns()
-    validate_columns_apply(asdict(columns), file)  # before the model is loaded
-    pipeline = pipeline or load_pipeline(model)
-    data = labelled_data(pipeline, file, columns)
-    return _evaluate(pipeline, model, task_for(data, columns, metrics), data, report)
-
-
-def labelled_data(pipeline: Pipeline, file: Path, columns: Columns, *, table: Table | None = None) -> LabelledData:
-    """A labelled file as the model of `pipeline` reads it; ConfigError for columns of a file that has none.
-
-    `table` are the rows, where they are in memory; `file` is then their name.
-    """
-    validate_columns_apply(asdict(columns), file)
-    options = ReadOptions(
-        task_type=pipeline.task_type.name, labels=pipeline.labels if pipeline.task_type.has_labels else None
-    )
-    return read_labelled(file, columns, saved=pipeline.saved_task, options=options, table=table)
+    data = pipeline.labelled_data(file, columns)
+    examples = EvaluationSet.prepare(data, task_for(data, columns, metrics), pipeline)
+    examples.warn_truncated(pipeline.settings)
+    return _score(pipeline, model, examples, pipeline.predict_encoded(examples.encoded), report)
 
 
 def evaluate_benchmark(
@@ -83,19 +64,18 @@ def evaluate_benchmark(
     name: str,
     directory: Path,
     *,
+    pipeline: Pipeline,
     files: Mapping[Split, str] | None = None,
     metrics: Sequence[str] = (),
     report: Path | None = None,
     decision: Decision = "classify",
-    pipeline: Pipeline | None = None,
 ) -> BenchmarkEvaluation:
-    """The scores of a fine-tuned model on the development splits of a benchmark that are in `directory`.
+    """The scores of the fine-tuned model `pipeline`, loaded from `model`, on the development splits in `directory`.
 
     `files` are files of your own in the layout of the official ones, by split; then only their splits are scored.
-    With `decision` "rank" the candidates of a question in all files of the benchmark are ranked. `pipeline` is the
-    model, if it is loaded already (default: loaded in fp32).
+    With `decision` "rank" the candidates of a question in all files of the benchmark are ranked.
     """
-    benchmark, pipeline = benchmark_task(name), pipeline or load_pipeline(model)
+    benchmark = benchmark_task(name)
     ordered = not set(OF_SECOND_LABEL).isdisjoint(metrics or benchmark.metrics)
     required = {"ordered": ordered, "numbers": True}
     validate_benchmark_model(name, pipeline.task_type.name, pipeline.labels, model=model, **required)
@@ -107,7 +87,7 @@ def evaluate_benchmark(
         if not data.has_labels:
             raise DataError(f"{data.path}: has no labels; give a split with labels, or use `predict`")
         page = report and report.with_stem(f"{report.stem}-{split}" if len(splits) > 1 else report.stem)
-        task = task_of_benchmark(benchmark, data, tuple(metrics))
+        task = task_of_benchmark(benchmark, data, metrics)
         examples = EvaluationSet.prepare(data, task, pipeline)
         examples.warn_truncated(pipeline.settings)
         if decision == "rank":
@@ -139,17 +119,6 @@ def validate_examples_exist(
         return
     for split in _benchmark_splits(task, directory, files):
         BenchmarkSplit(task=task, split=split, file=files.get(split)).path(directory)
-
-
-def load_pipeline(model: Path, *, precision: InferencePrecision = "fp32", device: DeviceName = "auto") -> Pipeline:
-    """The fine-tuned model of a model or run directory."""
-    return Pipeline.load(model_directory(model), device=usable_device(device, precision), precision=precision)
-
-
-def _evaluate(pipeline: Pipeline, model: Path, task: Task, data: LabelledData, report: Path | None) -> Evaluation:
-    examples = EvaluationSet.prepare(data, task, pipeline)
-    examples.warn_truncated(pipeline.settings)
-    return _score(pipeline, model, examples, pipeline.predict_encoded(examples.encoded), report)
 
 
 def _score(

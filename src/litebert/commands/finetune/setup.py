@@ -26,12 +26,18 @@ from litebert.model.param_groups import count_parameters, freeze, layer_depths
 from litebert.model.presets import PRESETS, preset
 from litebert.randomness import rng_for
 from litebert.tasks.benchmarks.benchmark_files import read_benchmark
-from litebert.tasks.benchmarks.benchmarks import BenchmarkTask, benchmark_task
+from litebert.tasks.benchmarks.benchmarks import benchmark_task
 from litebert.tasks.encoded import LabelledBatch
 from litebert.tasks.labelled_data import LabelledData, Task
 from litebert.tasks.output_formats import SUFFIXES, TableFormat
-from litebert.tasks.read_labelled import read_any_table, read_labelled, task_for, types_with_format
-from litebert.tasks.readers.columns import Columns, SavedTask
+from litebert.tasks.read_labelled import (
+    read_any_table,
+    read_labelled,
+    task_for,
+    task_of_benchmark,
+    types_with_format,
+)
+from litebert.tasks.readers.columns import SavedTask
 from litebert.tasks.readers.splits import train_dev_split, warn_small_dataset, warn_train_dev_leakage
 from litebert.tasks.readers.text_files import format_ending
 from litebert.tasks.types.registry import get_task_type
@@ -101,12 +107,6 @@ def _selection(data: LabelledFiles | BenchmarkFiles) -> str:
     if isinstance(data.dev, DevSplit):
         return f"{data.dev.fraction:.0%} of the rows of {data.train.name}, held out with seed {data.dev.seed}"
     return data.dev.name
-
-
-def task_of_benchmark(benchmark: BenchmarkTask, data: LabelledData, metrics: tuple[str, ...]) -> Task:
-    """The task of a benchmark."""
-    columns = Columns(text=benchmark.text, text_pair=benchmark.text_pair, label=benchmark.label)
-    return task_for(data, columns, metrics or benchmark.metrics)
 
 
 def _read_files(files: LabelledFiles, metrics: tuple[str, ...]) -> tuple[LabelledData, LabelledData]:

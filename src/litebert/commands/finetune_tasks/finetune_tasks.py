@@ -23,13 +23,13 @@ from litebert.commands.result import Result
 from litebert.commands.runs.run_directory import RunDirectory, deciding_settings
 from litebert.commands.runs.run_precision import runs_with_one_precision
 from litebert.commands.sweep.run_trials import validate_same_inputs
-from litebert.commands.sweep.trial_results import SeedStatistics, statistics_of
 from litebert.errors import ConfigError
 from litebert.files import read_json_object, write_bytes, write_json
 from litebert.machine import validate_processes
 from litebert.model.io.hub import model_directory
 from litebert.tasks.metrics.bootstrap_difference import BootstrapDifference
 from litebert.tasks.metrics.metrics import METRICS
+from litebert.tasks.metrics.seed_statistics import SeedStatistics, statistics_of
 from litebert.tasks.metrics.text_table import Rows, aligned, markdown_table
 from litebert.training.callbacks.callback import Callback
 from litebert.training.checkpointing.checkpoint import locked_directory

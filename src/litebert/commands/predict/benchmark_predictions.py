@@ -9,7 +9,7 @@ from litebert.errors import ConfigError
 from litebert.tasks.benchmarks.benchmark_files import glue_file, race_file
 from litebert.tasks.benchmarks.benchmarks import benchmark_task
 from litebert.tasks.labelled_data import LabelledData
-from litebert.tasks.results import LETTERS, Result, numbers_of
+from litebert.tasks.results import LETTERS, DecodedPrediction, numbers_of
 
 
 def validate_benchmark_model(
@@ -53,7 +53,7 @@ def validate_submission_name(output: Path, task: str) -> None:
         raise ConfigError(f"output: {output.name!r}, but predictions for {task} are a {suffix} file; rename it")
 
 
-def submission_text(task: str, data: LabelledData, results: Sequence[Result]) -> str:
+def submission_text(task: str, data: LabelledData, results: Sequence[DecodedPrediction]) -> str:
     """The content of the submission file; examples without an id, as in development files, get their position."""
     render = race_file if benchmark_task(task).format == "race" else glue_file
     examples = [
@@ -62,7 +62,7 @@ def submission_text(task: str, data: LabelledData, results: Sequence[Result]) ->
     return render(examples, [_prediction(result) for result in results])
 
 
-def correct_share(data: LabelledData, results: Sequence[Result]) -> float | None:
+def correct_share(data: LabelledData, results: Sequence[DecodedPrediction]) -> float | None:
     """The accuracy of label predictions; None for scores, and without labels."""
     targets = [example.target for example in data.examples]
     if not all(isinstance(target, int) for target in targets):
@@ -71,5 +71,5 @@ def correct_share(data: LabelledData, results: Sequence[Result]) -> float | None
     return sum(names[target] == _prediction(each) for target, each in zip(targets, results, strict=True)) / len(results)
 
 
-def _prediction(result: Result) -> Any:
+def _prediction(result: DecodedPrediction) -> Any:
     return result.to_record()["prediction"]

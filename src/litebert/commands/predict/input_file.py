@@ -21,7 +21,7 @@ from litebert.tasks.read_labelled import types_with_format
 from litebert.tasks.readers.columns import Columns, SavedTask, resolve_columns
 from litebert.tasks.readers.tables import Row, Table, iter_tables
 from litebert.tasks.readers.text_files import format_ending, iter_lines
-from litebert.tasks.results import Result
+from litebert.tasks.results import DecodedPrediction
 from litebert.tasks.types.task_type import FileFormat, TaskType
 
 ROWS_PER_WINDOW: Final = 4096
@@ -85,7 +85,7 @@ class InputFile:
         output: Path,
         predict: Callable[[Sequence[Any]], WindowResults],
         *,
-        result: type[Result],
+        result: type[DecodedPrediction],
         models: Sequence[Path],
         settings: Mapping[str, Any],
         precisions: Sequence[InferencePrecision],
@@ -111,7 +111,9 @@ class InputFile:
         self.write_directory(output, examples, predicted.results)
         return Written(len(predicted.results), dict(+predicted.counts))
 
-    def _validate_rows(self, output: Path, result: type[Result], validate: Callable[[Sequence[Any]], None]) -> None:
+    def _validate_rows(
+        self, output: Path, result: type[DecodedPrediction], validate: Callable[[Sequence[Any]], None]
+    ) -> None:
         output_format = self.output_format(output)
         for window in self.windows():
             with row_named(self.path, window):

@@ -39,7 +39,7 @@ from litebert.tasks.encoded import warn_empty
 from litebert.tasks.labelled_data import LabelledData
 from litebert.tasks.masked_text import DEFAULT_TOP_K
 from litebert.tasks.read_labelled import types_with_format
-from litebert.tasks.readers.columns import Columns
+from litebert.tasks.readers.columns import Columns, validate_columns_read
 from litebert.tasks.readers.tables import Table
 from litebert.tasks.readers.text_files import format_ending, plain_name
 from litebert.tasks.results import FilledMasks
@@ -159,13 +159,14 @@ def _predict_file(run: PredictRun, predictor: Predictor) -> PredictResult:
             raise ConfigError(
                 f"{run.input}: needs a fine-tuned model, but {run.model} is pretrained: {PRETRAINED_USES}"
             )
-        _validate_unused(run, ("text", "top_k"), predictor.task)
+        _validate_columns(run, ("text",), predictor.task)
         if run.top_k is not None and run.output.suffix != ".jsonl":
             raise ConfigError(f"top_k: {run.output} holds the best candidate only; write a .jsonl file for several")
     elif isinstance(predictor.backend, Pipeline):
         task_type = predictor.backend.task_type
         source, result = InputFile.of(run.input, task_type, run.columns, model=model), task_type.result
-        _validate_unused(run, () if source.file_format else task_type.reader.input_columns, predictor.task)
+        _validate_columns(run, () if source.file_format else task_type.reader.input_columns, predictor.task)
+        validate_not_given({"top_k": run.top_k}, f"not used for {predictor.task}; leave it out")
     else:
         raise ConfigError(f"model: {run.model} has no head for predictions; `litebert embed` writes its embeddings")
     written = source.predict_into(
@@ -181,11 +182,10 @@ def _predict_file(run: PredictRun, predictor: Predictor) -> PredictResult:
     return PredictResult(run.output, predictor.task, written.rows, written.counts, predictor.threshold)
 
 
-def _validate_unused(run: PredictRun, used: Sequence[str], task: str) -> None:
-    columns = ("text", "text_pair", "options")
-    unused = columns if format_ending(run.input) == ".txt" else [name for name in columns if name not in used]
-    given = {name: getattr(run, name) for name in (*unused, *(() if "top_k" in used else ("top_k",)))}
-    validate_not_given(given, f"not used for {task} and {format_ending(run.input)} files; leave them out")
+def _validate_columns(run: PredictRun, read: Sequence[str], task: str) -> None:
+    """Raise ConfigError for a named column that is not read of this input."""
+    ending = format_ending(run.input)
+    validate_columns_read(run.columns, () if ending == ".txt" else read, f"{task} and {ending} files")
 
 
 def _predict_benchmark(run: PredictRun, split: BenchmarkSplit) -> PredictResult:

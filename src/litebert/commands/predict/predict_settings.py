@@ -12,7 +12,7 @@ from litebert.settings import InferencePrecision, validate_not_given
 from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
 from litebert.tasks.benchmarks.benchmarks import Decision
 from litebert.tasks.benchmarks.candidate_ranking import validate_ranked
-from litebert.tasks.readers.columns import Columns
+from litebert.tasks.readers.columns import INPUT_COLUMNS, Columns
 
 
 class PredictRun(ModelArguments):
@@ -63,7 +63,7 @@ class PredictRun(ModelArguments):
     @model_validator(mode="after")
     def _check(self) -> Self:
         if self.benchmark_split is not None:
-            given = {name: getattr(self, name) for name in ("text", "text_pair", "options", "top_k")}
+            given = {name: getattr(self, name) for name in (*INPUT_COLUMNS, "top_k")}
             validate_not_given(given, NO_COLUMNS.format(instead="INPUT"))
         if self.decision == "rank":
             if self.task is None:

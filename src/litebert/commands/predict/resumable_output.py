@@ -21,7 +21,7 @@ from litebert.files import fsync, locked, translate_os_errors, write_json
 from litebert.settings import InferencePrecision
 from litebert.tasks.encoded import NoTokensError
 from litebert.tasks.output_formats import OutputError, OutputFormat
-from litebert.tasks.results import Result
+from litebert.tasks.results import DecodedPrediction
 
 R = TypeVar("R", bound=Any)
 """Settings of a command, with `precision`."""
@@ -42,13 +42,13 @@ class Window:
 class WindowResults:
     """What is predicted for a window."""
 
-    results: Sequence[Result]
+    results: Sequence[DecodedPrediction]
     text_counts: Mapping[str, int] = field(default_factory=dict)
     """How many rows are truncated or empty (`Encoded.text_counts`)."""
 
     @property
     def counts(self) -> Counter[str]:
-        """The summed `Result.counts`, and `text_counts`."""
+        """The summed `DecodedPrediction.counts`, and `text_counts`."""
         counts = Counter(self.text_counts)
         for result in self.results:
             counts.update(result.counts)

@@ -8,22 +8,19 @@ from typing import Any
 
 from litebert.commands.pretrain.pretrain_settings import PretrainRun
 from litebert.commands.pretrain.pretrain_start import PretrainStart
+from litebert.commands.pretrain.pretraining_cost import expected_memory, mean_flops_per_token, optimizer_states
 from litebert.commands.pretrain.pretraining_objective import PretrainingObjective
 from litebert.commands.result import Result
 from litebert.commands.runs.run_directory import RunDirectory
 from litebert.commands.runs.run_precision import with_measured_precision
-from litebert.corpus.sampling.sampling_settings import LinearSchedule, SamplingSettings
+from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.files import free_space, readable_bytes
 from litebert.logs import readable_seconds
-from litebert.model.config import ModelConfig
-from litebert.model.io.model_directory import build
-from litebert.model.io.model_spec import ModelSpec
-from litebert.model.model_stats import Memory, flops_per_token, memory, parameter_counts
+from litebert.model.model_stats import parameter_counts
 from litebert.training.distributed.context import DistributedContext, distributed_context
 from litebert.training.loop.memory import OutOfMemoryError, PeakMemory, memory_left
 from litebert.training.loop.profile_step import StepProfile, profile_step
 from litebert.training.loop.run_schedule import RunSchedule
-from litebert.training.optim.optimizers import state_elements
 
 logger = logging.getLogger(__name__)
 
@@ -114,7 +111,7 @@ def dry_run(run: PretrainRun, out: Path) -> DryRun:
         run = start.run
         schedule = RunSchedule.of(run.train, start.batches(world))
         steps, seconds = _length(run, schedule, profile)
-        parameters, states = parameter_counts(run.model).pretraining, _optimizer_states(run)
+        parameters, states = parameter_counts(run.model).pretraining, optimizer_states(run)
         return DryRun(
             parameters=parameters,
             **asdict(expected_memory(run, processes=world.size)),
@@ -177,15 +174,6 @@ def kinds_of_steps(sampling: SamplingSettings) -> dict[int, float]:
     }
 
 
-def mean_flops_per_token(config: ModelConfig, sampling: SamplingSettings) -> float:
-    """Operations of training per token, in the mean of masked and causal steps, which predict every token."""
-    causal, masked = sampling.causal_fraction, LinearSchedule.parse(sampling.mlm_probability).end
-    return sum(
-        share * flops_per_token(config, length=sampling.max_length, predicted=predicted).training
-        for predicted, share in ((1.0, causal), (masked, 1 - causal))
-    )
-
-
 def _relative_time_at_first(run: PretrainRun) -> float:
     """Time of a step in the first part of the run, relative to one with all layers, by its operations."""
     if run.first_part is None:
@@ -202,30 +190,3 @@ def _length(run: PretrainRun, schedule: RunSchedule, profile: StepProfile) -> tu
         return int(duration.amount * rate), duration.amount
     steps = schedule.total_steps or int(duration.amount / profile.tokens)
     return steps, steps * profile.step_seconds * (fraction * relative + 1 - fraction)
-
-
-def expected_memory(run: PretrainRun, *, processes: int = 1) -> Memory:
-    """Memory of a training step on one of several processes, by formula.
-
-    FSDP divides the state of the optimizer. Weights and gradients are whole during a step, beside its share of the
-    weights.
-    """
-    of_step = memory(
-        run.model,
-        batch_size=run.microbatch_size,
-        length=run.sampling.max_length,
-        predicted=1.0 if run.sampling.causal_fraction else LinearSchedule.parse(run.sampling.mlm_probability).largest,
-        precision=run.train.precision,
-        activation_checkpoint_interval=run.compute.activation_checkpoint_interval,
-    )
-    optimizer = 4 * _optimizer_states(run)
-    if not run.train.fsdp:
-        return replace(of_step, optimizer=optimizer)
-    share = of_step.weights // processes
-    return replace(of_step, weights=of_step.weights + share, optimizer=optimizer // processes)
-
-
-def _optimizer_states(run: PretrainRun) -> int:
-    """Numbers in the state of the optimizer, over all processes."""
-    spec = ModelSpec(model="ForPretraining", config=run.model)
-    return state_elements(build(spec, device="meta"), run.train)

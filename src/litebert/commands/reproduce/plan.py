@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from litebert.commands.finetune.finetune_settings import BenchmarkFiles, FinetuneRun, num_training_rows
-from litebert.commands.pretrain.dry_run import dry_run, expected_memory, mean_flops_per_token
+from litebert.commands.pretrain.dry_run import dry_run
 from litebert.commands.pretrain.pretrain_settings import FirstPart, PretrainRun
+from litebert.commands.pretrain.pretraining_cost import expected_memory, mean_flops_per_token
 from litebert.commands.reproduce.cells import Cell
 from litebert.commands.result import Result
 from litebert.files import readable_bytes

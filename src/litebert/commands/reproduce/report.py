@@ -20,7 +20,7 @@ from litebert.commands.reproduce.tables.table_metrics import (
     VARIATIONS,
     Metric,
 )
-from litebert.commands.sweep.trial_results import statistics_of
+from litebert.tasks.metrics.seed_statistics import statistics_of
 from litebert.tasks.metrics.text_table import markdown_table
 
 PARAMETERS, SPEED, AVERAGE = "parameters", "tokens_per_second", "average"

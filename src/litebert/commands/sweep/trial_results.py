@@ -1,7 +1,6 @@
 """The results of the trials of a sweep, their statistics over the seeds, and the result of the sweep.
 
-They are read from the run directories and do not depend on the order in which the trials were trained. One run of
-fine-tuning says little: of 100 seeds of one recipe on MRPC some end at the majority class.
+They are read from the run directories and do not depend on the order in which the trials were trained.
 """
 
 import json
@@ -9,51 +8,21 @@ import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal
-
-import numpy as np
+from typing import Any, Literal
 
 from litebert.commands.finetune.finetune_result import FinetuneResult
 from litebert.commands.result import Result
 from litebert.commands.runs.run_directory import RunDirectory
 from litebert.commands.sweep.sweep_settings import SEED, Trial
-from litebert.randomness import rng_for
+from litebert.tasks.metrics.seed_statistics import SeedStatistics, statistics_of
 from litebert.tasks.metrics.text_table import Rows, aligned, markdown_table
 from litebert.tasks.output_formats import csv_text
 from litebert.tasks.types.registry import get_task_type
 
-RESAMPLES: Final = 10_000
 State = Literal["done", "collapsed", "diverged", "failed", "unfinished"]
 """Collapsed: trained, but learned nothing. Diverged: its loss became infinite or NaN."""
 
 Format = Callable[[Rows], str]
-
-
-@dataclass(frozen=True, slots=True)
-class SeedStatistics:
-    """One metric over the seeds."""
-
-    scores: tuple[float, ...]
-    """Of each trial, in the order of the seeds."""
-    trials: int
-    median: float
-    """What the paper reports, of 5 trials."""
-    mean: float
-    std: float | None
-    """Of the sample (n - 1); None for one trial."""
-    best: float
-    median_interval: tuple[float, float] | None
-    """95 % bootstrap interval of the median; None for one trial. Of few trials it is about their range."""
-
-    def to_text(self) -> str:
-        """The figures for a person."""
-        if self.std is None or self.median_interval is None:
-            return f"{self.median:.4f} (one trial)"
-        low, high = self.median_interval
-        return (
-            f"median {self.median:.4f} (95 % interval {low:.4f} to {high:.4f}), "
-            f"mean {self.mean:.4f} ± {self.std:.4f}, best {self.best:.4f} of {self.trials} trials"
-        )
 
 
 @dataclass(frozen=True)
@@ -175,28 +144,6 @@ def _configuration(group: Sequence[TrialResult], replaced: Collection[str]) -> C
         trials=tuple(each.name for each in counted),
         statistics={name: statistics_of([metrics[name] for metrics in scores]) for name in names},
     )
-
-
-def statistics_of(scores: Sequence[float]) -> SeedStatistics:
-    """Statistics of one score or more; their order matters to `scores` alone."""
-    values = np.sort(np.asarray(scores, dtype=np.float64))
-    several = len(values) > 1
-    return SeedStatistics(
-        scores=tuple(scores),
-        trials=len(values),
-        median=float(np.median(values)),
-        mean=float(values.mean()),
-        std=float(values.std(ddof=1)) if several else None,
-        best=float(values[-1]),
-        median_interval=_interval(values) if several else None,
-    )
-
-
-def _interval(values: np.ndarray) -> tuple[float, float]:
-    """Percentiles of the medians of resamples. Source: Efron (1979)."""
-    drawn = rng_for("interval of a median", len(values)).integers(len(values), size=(RESAMPLES, len(values)))
-    low, high = np.quantile(np.median(values[drawn], axis=1), (0.025, 0.975))
-    return float(low), float(high)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,19 +4,21 @@ A model trained on pairs accepts single texts and predicts nonsense; the remembe
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Self
 
 from litebert.errors import ConfigError, DataError
 from litebert.files import TASK, json_bytes
-from litebert.settings import Settings
+from litebert.settings import Settings, validate_not_given
 from litebert.tasks.labelled_data import Task
 from litebert.tasks.readers.tables import Table
 
 logger = logging.getLogger(__name__)
 
+INPUT_COLUMNS: Final = ("text", "text_pair", "options")
+"""The fields of `Columns` that a model reads its inputs from."""
 DEFAULT_PAIR: Final = "text_pair"
 """Column of the second text of a pair, where no other is named and the training file has it."""
 
@@ -76,6 +78,12 @@ def validate_label_is_no_text(columns: Columns, path: Path) -> None:
             f"{path}: the column {columns.label_name!r} is both the text and the label; name another one ({option} or "
             "--label)"
         )
+
+
+def validate_columns_read(columns: Columns, read: Collection[str], reader: str) -> None:
+    """Raise ConfigError for a named column of the inputs that is not among those that `reader` reads."""
+    unread = {name: getattr(columns, name) for name in INPUT_COLUMNS if name not in read}
+    validate_not_given(unread, f"not used for {reader}; leave them out")
 
 
 def log_columns(columns: Columns, table: Table) -> None:

@@ -24,7 +24,7 @@ from litebert.tasks.metrics.metrics import METRICS, measure, metrics_of_parts, t
 from litebert.tasks.output_formats import OutputFormat
 from litebert.tasks.readers.columns import Columns, group_and_slice
 from litebert.tasks.readers.tables import Table
-from litebert.tasks.results import Result, mean
+from litebert.tasks.results import DecodedPrediction, mean
 from litebert.tokenization.tokenizer import Tokenizer
 
 logger = logging.getLogger(__name__)
@@ -220,9 +220,9 @@ class TaskType:
     """(output of one example, settings, dtype) → prediction; `dtype` is float64 for ensembles, else float32."""
     average: Callable[[Sequence[Prediction]], Prediction] = mean
     """The prediction of an ensemble for one example, from those of its members."""
-    result: type[Result]
+    result: type[DecodedPrediction]
     """Class of what `decode` returns; its `columns` are those that `predict` adds to the rows."""
-    decode: Callable[[Prediction, Any, Sequence[str], Any], Result]
+    decode: Callable[[Prediction, Any, Sequence[str], Any], DecodedPrediction]
     """(prediction, example, labels, settings) → result."""
     evaluate: Callable[[Task, Sequence[Prediction], LabelledData, np.ndarray, Any], Scored]
     """(task, predictions, data, length of each example, settings) → scores."""

@@ -15,7 +15,7 @@ import numpy as np
 
 from litebert.errors import ConfigError
 from litebert.tasks.questions import Question
-from litebert.tasks.results import Result
+from litebert.tasks.results import DecodedPrediction
 from litebert.tasks.types.extractive_qa.windows import QuestionOutputs, Window
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ NO_SPAN: Final = SpanAnswer("", 0, 0, probability=1.0, start_score=-1e6, end_sco
 
 
 @dataclass(frozen=True, slots=True)
-class Answer(Result):
+class Answer(DecodedPrediction):
     """The answer to a question."""
 
     columns = ("prediction", "start", "end", "probability", "no_answer_probability", "candidates")

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from litebert.commands.sweep.trial_results import statistics_of
+from litebert.tasks.metrics.seed_statistics import statistics_of
 
 SCORES = st.lists(st.floats(0, 1), min_size=1, max_size=9)
 
