@@ -9,7 +9,13 @@ from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntry
 from litebert.errors import CheckpointError
 from litebert.settings import Settings
 
-ENCODERS: Final = ("encoders/night", "encoders/night-large", "encoders/night-large-masked", "encoders/night-unshared")
+ENCODERS: Final = (
+    "encoders/tiny",
+    "encoders/night",
+    "encoders/night-large",
+    "encoders/night-large-masked",
+    "encoders/night-unshared",
+)
 """Model directories in the repository of litebert. Elsewhere their relative paths look like names on the hub."""
 
 
