@@ -18,6 +18,7 @@ from litebert.tasks.readers.columns import (
     validate_label_is_no_text,
     with_default_pair,
 )
+from litebert.tasks.readers.csv_files import log_semicolons
 from litebert.tasks.readers.splits import warn_duplicates, warn_labels
 from litebert.tasks.readers.tables import Table, hub_table, read_table
 from litebert.tasks.readers.text_files import format_ending
@@ -57,7 +58,9 @@ def read_labelled(
         assert task_type.reader.file_format is not None
         result = task_type.reader.file_format.read(path, options)
     else:
-        table = read_any_table(path) if table is None else table
+        if table is None:
+            table = read_any_table(path)
+            log_semicolons(path)
         named = columns or Columns()
         columns = resolve_columns(named, saved, table)
         try:

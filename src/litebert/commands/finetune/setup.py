@@ -317,7 +317,7 @@ def _dev_text(dev: LabelledData) -> tuple[str, str]:
     ending = format_ending(source)
     is_table_of_text = ending in SUFFIXES and not is_dataset_name(source) and not (ending == ".tsv" and has_returns)
     suffix = ending if is_table_of_text else ".jsonl"
-    return suffix, TableFormat(Path(f"dev{suffix}")).lines(rows)
+    return suffix, TableFormat(Path(f"dev{suffix}"), like=source).lines(rows)
 
 
 def _row_names(data: LabelledData) -> list[Any]:
