@@ -27,6 +27,7 @@ REFUSED = [
     ["evaluate", "model"],
     ["evaluate", "model", "--corpus", "corpus", "--sampling", "max_len=3"],
     ["evaluate", "model", "--task", "colla", "--task-dir", "glue"],
+    ["evaluate", "model", "--task", "cola", "--task-dir", "glue", "--unlabelled-rows", "skip"],
     ["compare", "a", "--baseline", "a", "--data", "rows.csv"],
     ["ensemble", "a", "a", "--data", "rows.csv"],
     ["predict", "model", "rows.csv", "out.csv", "--top-k", "0"],

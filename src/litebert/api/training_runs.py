@@ -11,6 +11,7 @@ from typing import Any
 from litebert.api.api_results import TrainedModel
 from litebert.api.data_sources import Data, DataSource
 from litebert.api.function_identity import function_identity
+from litebert.api.python_messages import in_terms_of_python
 from litebert.commands import tokenizer as tokenizer_command
 from litebert.commands.corpus import build as corpus_command
 from litebert.commands.finetune.finetune import finetune as run_finetuning
@@ -173,8 +174,9 @@ def finetune(
     RunDirectory(directory).validate_is_run_or_new()
     for source in sources.values():
         source.to_file(data)
-    config = load_finetune_config(recipe, given=values, out=directory)
-    result = run_finetuning(config, directory, callbacks=_or_progress(callbacks))
+    with in_terms_of_python({source.file_in(data): name for name, source in sources.items() if not source.path}):
+        config = load_finetune_config(recipe, given=values, out=directory)
+        result = run_finetuning(config, directory, callbacks=_or_progress(callbacks))
     for remark in result.remarks:
         logger.warning("%s: %s", directory, remark)
     return TrainedModel(directory, result, result.best["metrics"])

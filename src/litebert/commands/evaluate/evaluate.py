@@ -50,13 +50,17 @@ def evaluate(run: EvaluateRun) -> tuple[dict[str, Any], str]:
         written = evaluate_files(run)
         return written.to_dict(), "\n".join([written.to_text(), *map(_line, written.results.items())])
     if run.data is not None:
-        labelled = partial(evaluate_labelled, model, run.data, columns, metrics=run.metrics)
-        return _beside_fp32(run, labelled)
+        return _beside_fp32(run, partial(evaluate_labelled, model, run.data, columns, **_reading(run)))
     assert run.task is not None
     assert run.task_dir is not None
     options = {"files": files, "metrics": run.metrics, "decision": run.decision}
     benchmark = partial(evaluate_benchmark, model, run.task, run.task_dir, **options)
     return _beside_fp32(run, benchmark)
+
+
+def _reading(run: EvaluateRun) -> dict[str, Any]:
+    """Arguments of `evaluate_labelled` for one file or each of several."""
+    return {"metrics": run.metrics, "unlabelled_rows": run.unlabelled_rows}
 
 
 def _beside_fp32(run: EvaluateRun, score: Callable[..., Any]) -> tuple[dict[str, Any], str]:
@@ -102,7 +106,7 @@ def _evaluate_one(run: EvaluateRun, pipeline: Pipeline) -> Evaluation:
     assert run.data is not None
     assert run.output is not None
     columns = run.columns.to_columns()
-    evaluation = evaluate_labelled(Path(run.model), run.data, columns, metrics=run.metrics, pipeline=pipeline)
+    evaluation = evaluate_labelled(Path(run.model), run.data, columns, **_reading(run), pipeline=pipeline)
     write_json(Path(run.output), evaluation.to_dict())
     return evaluation
 

@@ -19,7 +19,7 @@ from litebert.settings import InferencePrecision, device_for
 from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit, available_splits, read_benchmark
 from litebert.tasks.benchmarks.benchmarks import Decision, Split, benchmark_task
 from litebert.tasks.benchmarks.candidate_ranking import predict_ranked
-from litebert.tasks.labelled_data import LabelledData, Task
+from litebert.tasks.labelled_data import LabelledData, Task, UnlabelledRows
 from litebert.tasks.metrics.evaluation import Evaluation
 from litebert.tasks.metrics.metrics import OF_SECOND_LABEL
 from litebert.tasks.read_labelled import read_labelled, task_for, validate_columns_apply
@@ -52,28 +52,39 @@ def evaluate_labelled(
     columns: Columns | None = None,
     *,
     metrics: Sequence[str] = (),
+    unlabelled_rows: UnlabelledRows = "error",
     report: Path | None = None,
     pipeline: Pipeline | None = None,
 ) -> Evaluation:
     """The scores of a fine-tuned model on a labelled file, with the labels of the model.
 
-    `report` is an HTML file to write; `pipeline` is the model, if it is loaded already (default: loaded in fp32).
+    `unlabelled_rows` says what to do with rows without a label; `report` is an HTML file to write; `pipeline` is the
+    model, if it is loaded already (default: loaded in fp32).
     """
     columns = columns or Columns()
     validate_columns_apply(asdict(columns), file)  # before the model is loaded
     pipeline = pipeline or load_pipeline(model)
-    data = labelled_data(pipeline, file, columns)
+    data = labelled_data(pipeline, file, columns, unlabelled_rows=unlabelled_rows)
     return _evaluate(pipeline, model, task_for(data, columns, metrics), data, report)
 
 
-def labelled_data(pipeline: Pipeline, file: Path, columns: Columns, *, table: Table | None = None) -> LabelledData:
+def labelled_data(
+    pipeline: Pipeline,
+    file: Path,
+    columns: Columns,
+    *,
+    unlabelled_rows: UnlabelledRows = "error",
+    table: Table | None = None,
+) -> LabelledData:
     """A labelled file as the model of `pipeline` reads it; ConfigError for columns of a file that has none.
 
     `table` are the rows, where they are in memory; `file` is then their name.
     """
     validate_columns_apply(asdict(columns), file)
     options = ReadOptions(
-        task_type=pipeline.task_type.name, labels=pipeline.labels if pipeline.task_type.has_labels else None
+        task_type=pipeline.task_type.name,
+        labels=pipeline.labels if pipeline.task_type.has_labels else None,
+        unlabelled_rows=unlabelled_rows,
     )
     return read_labelled(file, columns, saved=pipeline.saved_task, options=options, table=table)
 
