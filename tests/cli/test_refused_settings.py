@@ -13,6 +13,8 @@ REFUSED = [
     ["corpus", "show", "corpus", "--max-length", "2"],
     ["corpus", "stats", "corpus", "--pairing", "nsop"],
     ["tokenizer", "train", "a.txt", "--out", "tok", "--vocab-size", "many"],
+    ["tokenizer", "train", "a.txt", "--out", "tok", "--encoding", "latin-0"],
+    ["corpus", "build", "a.txt", "--tokenizer", "tok", "--out", "corpus", "--encoding", "utf-16"],
     ["prepare", "books", "a.txt", "--out", "books.txt", "--lines", "wraped"],
     ["analyze", "curves"],
     ["convert", "model", "out", "--to", "litebert", "--change", "sharing"],
