@@ -383,6 +383,22 @@ def test_tokenizer_that_drops_the_marks_of_many_words_is_a_warning(tmp_path, cap
     assert (f"{out}: lost marks: " in caplog.text and "schön → schon" in caplog.text) is not keep_accents
 
 
+def test_text_in_another_encoding_is_read_with_its_name(tmp_path):
+    (tmp_path / "a.txt").write_bytes("Das Boot ist schön, der Hund schläft.\n\n".encode("latin-1") * 100)
+    files, tokenizer = tmp_path / "a.txt", tmp_path / "tokenizer"
+    with pytest.raises(DataError, match="100 of 200 lines"):
+        litebert.train_tokenizer(files, tokenizer, vocab_size=40)
+    options = {"character_coverage": 1.0, "keep_accents": True}
+    trained = litebert.train_tokenizer(files, tokenizer, encoding="latin-1", vocab_size=34, **options)
+    assert trained.decode(trained.encode("schön")) == "schön"
+    with pytest.raises(DataError, match="100 of 200 lines"):
+        litebert.build_corpus(files, tmp_path / "corpus", tokenizer=tokenizer, validation_fraction=0)
+    corpus = litebert.build_corpus(
+        *(files, tmp_path / "corpus"), tokenizer=tokenizer, validation_fraction=0, encoding="latin-1", workers=2
+    )
+    assert "lines repaired" not in corpus.counts
+
+
 def test_pairs_in_memory_are_read_as_pairs(pretrained, opinions, tmp_path):
     texts, labels = [(row["text"], "it was") for row in opinions], [row["label"] for row in opinions]
     settings = {**SETTINGS, "duration": "2 steps"}

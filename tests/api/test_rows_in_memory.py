@@ -1,4 +1,4 @@
-"""Rows in memory that are evaluated: messages name them, not a file that is gone."""
+"""Rows in memory: messages name them, not a file, and arguments as Python has them."""
 
 import logging
 
@@ -9,6 +9,7 @@ from litebert.errors import DataError
 from litebert.model.io.model_directory import save_model
 from litebert.model.models import ForSequenceClassification
 from litebert.tasks.readers.columns import SavedTask
+from support.runs.tiny_runs import API_SETTINGS
 
 
 @pytest.fixture
@@ -19,7 +20,7 @@ def classifier(tiny_tokenizer, small_config, tmp_path):
 
 
 def test_invalid_row_of_an_evaluation_is_named_by_its_number(classifier):
-    with pytest.raises(DataError, match=r"^data:2: field 'label': unknown label 'dull'"):
+    with pytest.raises(DataError, match=r"^data: row 2 \(counted from 1\): field 'label': unknown label 'dull'"):
         litebert.evaluate(classifier, (["a film", "a play"], ["good", "dull"]))
 
 
@@ -29,3 +30,43 @@ def test_warnings_about_evaluated_rows_name_the_data(classifier, caplog):
     messages = [record.getMessage() for record in caplog.records]
     assert any("rows repeat" in message for message in messages)
     assert all(message.startswith("data: ") for message in messages)
+
+
+UNLABELLED = {"text": ["a film", "a play", "a book"], "label": ["good", None, ""]}
+ADVICE = r"in 2 of 3 rows \(rows 2, 3\); fill it, remove the rows, or skip them \(unlabelled_rows=\"skip\"\)$"
+
+
+def test_rows_of_a_data_frame_without_a_label_are_named_by_their_numbers(classifier, tmp_path):
+    frame = pytest.importorskip("pandas").DataFrame(UNLABELLED)
+    expected = r": row 2 \(counted from 1\): field 'label': the label is empty " + ADVICE
+    with pytest.raises(DataError, match=f"^data{expected}"):
+        litebert.evaluate(classifier, frame)
+    with pytest.raises(DataError, match=f"^train{expected}"):
+        litebert.finetune(classifier, train=frame, out=tmp_path / "run")
+
+
+def test_rows_without_a_label_are_skipped_if_told(classifier, opinions, tmp_path):
+    assert litebert.evaluate(classifier, UNLABELLED, unlabelled_rows="skip").evaluation.examples == 1
+    rows, settings = [*opinions, {"text": "a", "label": None}], {**API_SETTINGS, "duration": "1 steps"}
+    tuned = litebert.finetune(
+        classifier, train=rows, dev=rows, out=tmp_path / "run", unlabelled_rows="skip", baseline=False, **settings
+    )
+    assert tuned.result.train_examples == len(opinions)
+
+
+def test_messages_about_columns_advise_arguments_of_python(classifier, tmp_path):
+    rows = {"body": ["a film", "a play"], "label": ["good", "bad"]}
+    expected = r"no column 'text'; it has 'body', 'label'; name the column \(text=, label=, …\)"
+    for name, call in {
+        "data": lambda: litebert.evaluate(classifier, rows),
+        "data ": lambda: litebert.predict(classifier, rows),
+        "train": lambda: litebert.finetune(classifier, train=rows, out=tmp_path / "run"),
+    }.items():
+        with pytest.raises(DataError, match=rf"^{name.strip()}: {expected}"):
+            call()
+
+
+def test_messages_about_a_file_keep_its_lines(classifier, tmp_path):
+    (tmp_path / "rows.csv").write_text("text,label\na film,good\na play,\n")
+    with pytest.raises(DataError, match=r"rows\.csv:3: .* in 1 of 2 rows \(line 3\); .*\(unlabelled_rows=\"skip\"\)"):
+        litebert.evaluate(classifier, tmp_path / "rows.csv")

@@ -81,6 +81,25 @@ def test_lines_beyond_the_maximum_of_the_validation_lines_are_not_trained_on(tmp
     assert trained[0] == trained[1]
 
 
+def test_tokenizer_train_reads_other_encodings_and_counts_repaired_lines(tmp_path):
+    text = write_documents(tmp_path / "a.txt", documents=20).read_text() + "schön für Bären\n" * 10
+    settings = SMALL.replace(keep_accents=True)
+    (tmp_path / "a.txt").write_bytes(text.encode("latin-1"))
+    with pytest.raises(DataError, match=r"a\.txt:\d+: 10 of \d+ lines, this one first, have .* --encoding latin-1"):
+        train([tmp_path / "a.txt"], settings, tmp_path / "t", validation_fraction=0)
+    assert not (tmp_path / "t").exists()
+    repaired = train([tmp_path / "a.txt"], settings, tmp_path / "repaired", invalid_utf8="replace")
+    assert repaired.repaired_lines == 10
+    assert "documents, 10 lines repaired\n" in repaired.to_text()
+    assert TokenizerResult.read(tmp_path / "repaired" / "report.json") == repaired
+    result = train([tmp_path / "a.txt"], settings, tmp_path / "t", encoding="latin-1")
+    assert (result.repaired_lines, "repaired" in result.to_text()) == (0, False)
+    (row,) = encode(tmp_path / "t", ["schön"])
+    assert "<unk>" not in row["pieces"]
+    with pytest.raises(ConfigError, match="unknown encoding"):
+        train([tmp_path / "a.txt"], settings, tmp_path / "other", encoding="klingon")
+
+
 @pytest.mark.parametrize("fraction", [-0.1, 1.0])
 def test_tokenizer_train_refuses_an_invalid_fraction(tmp_path, fraction):
     with pytest.raises(ConfigError, match="validation_fraction"):

@@ -81,6 +81,11 @@ REFUSED = {
     "wrong JSON key": ("a.jsonl", b'{"story": "Ba do."}\n', r"a\.jsonl:1: expected text under 'text', found NoneType"),
     "no text under the key": ("a.jsonl", ROWS.encode() + b'{"text": 5}', r"a\.jsonl:3: expected text .* found int"),
     "UTF-16 rows": ("a.jsonl", ROWS.encode("utf-16"), r"a\.jsonl:1: is UTF-16"),
+    "text in another encoding": (
+        "a.txt",
+        "Bä do.\n".encode("latin-1") * 10,
+        r"a\.txt:1: 10 of 10 lines, .* not UTF-8; name the encoding of the files, such as --encoding latin-1",
+    ),
     "unknown ending": ("a.doc", b"Ba do.", r"a\.doc: unknown file format"),
 }
 

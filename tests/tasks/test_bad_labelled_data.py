@@ -29,7 +29,8 @@ PAIRED = Columns(text_pair="pair")
         ("x.jsonl", '{"text": "a", "label": "b"}\n{"text": "c"}\n', {}, r"x\.jsonl:2: field 'label': missing"),
         ("x.jsonl", '{"text": "a"\n', {}, r"x\.jsonl:1: not valid JSON"),
         ("x.jsonl", '{"text": "a", "label": "b"}\n\n{}\n', {}, r"x\.jsonl:2: a blank line; remove it"),
-        ("x.csv", "text;label\na;b\n", {}, r"x\.csv:1: has ';' and no comma; save the file with commas"),
+        ("x.csv", "text\tlabel\na\tb\n", {}, r"x\.csv:1: has tabs and no comma; save the file with commas"),
+        ("x.csv", "text;label\na\n", {}, r"x\.csv:2: 1 fields, expected 2; 'label' is missing"),
         ("x.csv", "film,x\nplay,y\n", {}, r"it has 'film', 'x'; name the column .*, or write the names of the columns"),
         (
             "x.jsonl",

@@ -10,6 +10,7 @@ import torch
 
 from litebert.api.api_results import EvaluationResult, Predictions
 from litebert.api.data_sources import Data, DataSource
+from litebert.api.python_messages import in_terms_of_python
 from litebert.api.training_runs import Metric
 from litebert.device import usable_device
 from litebert.errors import ConfigError, suggestion
@@ -20,7 +21,7 @@ from litebert.inference.predictor import Predictor
 from litebert.model.io.hub import model_directory
 from litebert.settings import InferencePrecision, validate_not_given
 from litebert.tasks.encoded import warn_empty
-from litebert.tasks.labelled_data import LabelledData
+from litebert.tasks.labelled_data import LabelledData, UnlabelledRows
 from litebert.tasks.metrics.metrics import metric_names
 from litebert.tasks.read_labelled import task_for, types_with_format
 from litebert.tasks.readers.columns import Columns, resolve_columns, validate_columns_read
@@ -35,6 +36,7 @@ def evaluate(
     data: Data,
     *,
     metrics: Metric | Sequence[Metric] = (),
+    unlabelled_rows: UnlabelledRows = "error",
     device: str | torch.device = "auto",
     **columns: Any,
 ) -> EvaluationResult:
@@ -44,6 +46,7 @@ def evaluate(
         model: a model or run directory, or a name on the hub.
         data: labelled data (see `Data`).
         metrics: names of metrics or functions, as of `finetune`, or one; empty: those of the task type.
+        unlabelled_rows: what to do with a row whose label is empty: `error`, or `skip` and count it.
         device: where the model runs: `auto` (a CUDA device if there is one), `cpu`, `cuda` or `cuda:1`, or a
             `torch.device`.
         columns: fields of `Columns`, such as `text="review"`; by default those of the training data.
@@ -55,7 +58,9 @@ def evaluate(
     source = DataSource.of(data, "data")
     named = _columns(source, columns)
     table = None if source.path else source.to_table()
-    labelled = pipeline.labelled_data(source.path or Path(source.name), named, table=table)
+    with in_terms_of_python(_places(source)):
+        place = source.path or Path(source.name)
+        labelled = pipeline.labelled_data(place, named, unlabelled_rows=unlabelled_rows, table=table)
     task = task_for(labelled, named, names)
     examples = EvaluationSet.prepare(labelled, task, pipeline)
     examples.warn_truncated(pipeline.settings)
@@ -84,7 +89,8 @@ def predict(model: Model, data: Data, *, device: str | torch.device | None = Non
     table, named = source.to_table(), _columns(source, columns)
     if isinstance(pipeline, Pipeline):
         validate_columns_read(named, pipeline.task_type.reader.input_columns, predictor.task)
-        inputs = pipeline.task_type.reader.read_inputs(table, resolve_columns(named, pipeline.saved_task, table))
+        with in_terms_of_python(_places(source)):
+            inputs = pipeline.task_type.reader.read_inputs(table, resolve_columns(named, pipeline.saved_task, table))
         results, counts = pipeline.results_and_counts(inputs)
         place, rows = source.path or Path("data"), len(inputs)
         warn_truncated(place, counts["truncated"], rows=rows, settings=pipeline.settings)
@@ -128,6 +134,11 @@ def _predictor(model: Model, **options: Any) -> Predictor:
         return Predictor.load(model, **given)
     validate_not_given(given, "a Predictor has its own; give it to Predictor.load")
     return model
+
+
+def _places(source: DataSource) -> dict[Path, str]:
+    """What messages call rows in memory: the name of their table."""
+    return {} if source.path else {Path(source.name): source.name}
 
 
 def _columns(source: DataSource, named: Mapping[str, Any]) -> Columns:

@@ -11,6 +11,7 @@ from typing import Any
 from litebert.api.api_results import TrainedModel
 from litebert.api.data_sources import Data, DataSource
 from litebert.api.function_identity import function_identity
+from litebert.api.python_messages import in_terms_of_python
 from litebert.commands import tokenizer as tokenizer_command
 from litebert.commands.corpus import build as corpus_command
 from litebert.commands.finetune.finetune import finetune as run_finetuning
@@ -26,7 +27,7 @@ from litebert.commands.pretrain.pretrain_settings import PretrainRun, pretrain_c
 from litebert.commands.recipes import load_recipe
 from litebert.commands.runs.run_directory import DATA, RunDirectory
 from litebert.corpus.build.build_corpus import CorpusReport
-from litebert.corpus.corpus_settings import CorpusSettings
+from litebert.corpus.corpus_settings import CorpusSettings, InvalidUtf8
 from litebert.corpus.format.shards import Corpus
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.errors import ConfigError, suggestion
@@ -51,7 +52,14 @@ RUNS = Path("runs")
 """Where runs without `out` are."""
 
 
-def train_tokenizer(files: Files, out: Path | str, **settings: Any) -> Tokenizer:
+def train_tokenizer(
+    files: Files,
+    out: Path | str,
+    *,
+    encoding: str = "utf-8",
+    invalid_utf8: InvalidUtf8 = "replace_few",
+    **settings: Any,
+) -> Tokenizer:
     """Train a SentencePiece vocabulary on text files and write the tokenizer directory `out`, which must be new.
 
     The report on lines that were not trained on is in `report.json`. If many of their words lose accents or other
@@ -60,9 +68,13 @@ def train_tokenizer(files: Files, out: Path | str, **settings: Any) -> Tokenizer
     Args:
         files: paths, globs or directories of text, JSON lines or Parquet.
         out: the tokenizer directory.
+        encoding: encoding of text and JSON lines, such as `latin-1` or `cp1252`.
+        invalid_utf8: what to do with bytes that the encoding does not have, as of `CorpusSettings`.
         settings: fields of `TokenizerSettings`, such as `vocab_size=8000`.
     """
-    result = tokenizer_command.train(_listed(files), TokenizerSettings(**settings), path_of(out))
+    result = tokenizer_command.train(
+        *(_listed(files), TokenizerSettings(**settings), path_of(out)), encoding=encoding, invalid_utf8=invalid_utf8
+    )
     if result.report.loses_many_marks:
         logger.warning("%s: %s", out, result.report.lost_marks())
     return Tokenizer.load(out)
@@ -173,8 +185,9 @@ def finetune(
     RunDirectory(directory).validate_is_run_or_new()
     for source in sources.values():
         source.to_file(data)
-    config = load_finetune_config(recipe, given=values, out=directory)
-    result = run_finetuning(config, directory, callbacks=_or_progress(callbacks))
+    with in_terms_of_python({source.file_in(data): name for name, source in sources.items() if not source.path}):
+        config = load_finetune_config(recipe, given=values, out=directory)
+        result = run_finetuning(config, directory, callbacks=_or_progress(callbacks))
     for remark in result.remarks:
         logger.warning("%s: %s", directory, remark)
     return TrainedModel(directory, result, result.best["metrics"])

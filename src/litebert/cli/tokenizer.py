@@ -8,6 +8,7 @@ from tyro.conf import Positional, arg
 
 from litebert.cli.arguments.common import Files, Json, emit, print_result
 from litebert.cli.arguments.settings_arguments import arguments_of
+from litebert.corpus.corpus_settings import InvalidUtf8
 from litebert.tokenization.vocabulary_training import TokenizerSettings
 
 
@@ -17,6 +18,8 @@ def train(
     out: Path,
     settings: Annotated[TokenizerSettings, arguments_of(TokenizerSettings)],
     validation_fraction: float = 0.01,
+    encoding: str = "utf-8",
+    invalid_utf8: InvalidUtf8 = "replace_few",
     json: Json = False,
 ) -> None:
     """Train a SentencePiece vocabulary on text files, by default with the settings of google-research/albert.
@@ -28,10 +31,19 @@ def train(
             the Hugging Face hub (hf:OWNER/NAME[/CONFIG][:SPLIT])
         out: the tokenizer directory to write
         validation_fraction: share of the lines that are not trained on; the report reads at most 10,000 of them
+        encoding: encoding of text files and JSON lines, such as latin-1 or cp1252
+        invalid_utf8: bytes that are not UTF-8, or not `encoding`: `replace` them by U+FFFD, `error`, or (`replace_few`)
+            an error if these are ten lines or more, and over 1 % of the lines, of a file or of those read so far
     """
     from litebert.commands.tokenizer import train as run
 
-    print_result(run(files, settings, out, validation_fraction=validation_fraction), as_json=json)
+    result = run(
+        *(files, settings, out),
+        validation_fraction=validation_fraction,
+        encoding=encoding,
+        invalid_utf8=invalid_utf8,
+    )
+    print_result(result, as_json=json)
 
 
 def encode(

@@ -10,8 +10,9 @@ from textwrap import indent
 from typing import Any
 
 from litebert.commands.result import Result
-from litebert.corpus.corpus_settings import CorpusSettings
+from litebert.corpus.corpus_settings import CorpusSettings, InvalidUtf8
 from litebert.corpus.readers.documents import find_files, read_documents
+from litebert.corpus.readers.line_problems import REPAIRED
 from litebert.errors import ConfigError
 from litebert.files import require_writable
 from litebert.tokenization.tokenizer import Tokenizer
@@ -38,6 +39,8 @@ class TokenizerResult(Result):
     validation_lines: int
     """Lines that were not used for training, but for the report."""
     report: VocabularyReport
+    repaired_lines: int = 0
+    """Lines whose bytes are not all of the encoding."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON, with the figures that are derived from the counts of the report."""
@@ -47,6 +50,7 @@ class TokenizerResult(Result):
     def to_text(self) -> str:
         """Sizes and report."""
         sizes = f"{self.vocab_size:,} pieces from {self.lines:,} lines of {self.documents:,} documents"
+        sizes += f", {self.repaired_lines:,} lines repaired" if self.repaired_lines else ""
         if not self.validation_lines:
             return f"{self.tokenizer}: {sizes}\nno report, because there are no validation lines"
         heading = f"on {self.validation_lines:,} validation lines:"
@@ -56,13 +60,13 @@ class TokenizerResult(Result):
 class _Lines:
     """Iterates over the training lines of files and collects the validation lines."""
 
-    def __init__(self, files: Sequence[str | Path], validation_fraction: float) -> None:
-        self.files, self.validation_fraction = files, validation_fraction
+    def __init__(self, files: Sequence[str | Path], settings: CorpusSettings, validation_fraction: float) -> None:
+        self.files, self.settings, self.validation_fraction = files, settings, validation_fraction
         self.counts: Counter[str] = Counter()
         self.validation: list[str] = []
 
     def __iter__(self) -> Iterator[str]:
-        for document in read_documents(find_files(self.files), CorpusSettings(), self.counts):
+        for document in read_documents(find_files(self.files), self.settings, self.counts):
             for line in document.sentences:
                 if _hash_is_below(self.validation_fraction, line):
                     self.validation.extend([line][: MAX_VALIDATION_LINES - len(self.validation)])
@@ -72,20 +76,28 @@ class _Lines:
 
 
 def train(
-    files: Sequence[str | Path], settings: TokenizerSettings, out: Path, *, validation_fraction: float = 0.01
+    files: Sequence[str | Path],
+    settings: TokenizerSettings,
+    out: Path,
+    *,
+    validation_fraction: float = 0.01,
+    encoding: str = "utf-8",
+    invalid_utf8: InvalidUtf8 = "replace_few",
 ) -> TokenizerResult:
     """Train a vocabulary on the lines of `files` (paths, globs, directories) and write the tokenizer directory.
 
     A share of the lines is used for the report instead of training. It is chosen by a hash of their content, so equal
-    lines are on the same side. The result is also written to `report.json` in the directory.
+    lines are on the same side. The result is also written to `report.json` in the directory. `encoding` and
+    `invalid_utf8` are those of `CorpusSettings`.
     """
+    reading = CorpusSettings.parse({"encoding": encoding, "invalid_utf8": invalid_utf8}, where="text files")
     if out.exists():
         raise ConfigError(f"{out}: exists already; choose another --out or remove it")
     if not 0 <= validation_fraction < 1:
         raise ConfigError(f"validation_fraction: must be at least 0 and below 1, found {validation_fraction}")
     find_files(files)  # missing ones are found before a folder is made
     require_writable(out)
-    lines = _Lines(files, validation_fraction)
+    lines = _Lines(files, reading, validation_fraction)
     tokenizer = train_tokenizer(lines, settings, out)
     result = TokenizerResult(
         tokenizer=out,
@@ -94,6 +106,7 @@ def train(
         lines=lines.counts["lines"],
         validation_lines=len(lines.validation),
         report=report_on(tokenizer, lines.validation),
+        repaired_lines=lines.counts[REPAIRED],
     )
     result.write(out / REPORT)
     return result

@@ -1,10 +1,31 @@
 """Settings for building a corpus; sampling/sampling_settings.py has those for drawing examples from it."""
 
-from typing import Literal, Self
+from encodings.aliases import aliases
+from typing import Annotated, Final, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
+from litebert.errors import did_you_mean
 from litebert.settings import Settings
+
+InvalidUtf8 = Literal["replace_few", "replace", "error"]
+"""What to do with bytes that the encoding does not have."""
+_ASCII: Final = "\r\n {a"
+
+
+def _text_encoding(name: str) -> str:
+    """The name of an encoding that Python knows, in which lines end at the same byte as in ASCII; ValueError if not."""
+    try:
+        b"\xff".decode(name, "replace")
+        is_like_ascii = _ASCII.encode(name) == _ASCII.encode()
+    except LookupError:
+        similar = did_you_mean(name, set(aliases) - {name})
+        raise ValueError(f"unknown encoding{similar}; expected one of Python's, such as utf-8 or latin-1") from None
+    except ValueError:  # `idna`, for host names, replaces no bytes
+        is_like_ascii = False
+    if not is_like_ascii:
+        raise ValueError("not an extension of ASCII; convert the files to UTF-8")
+    return name
 
 
 class CorpusSettings(Settings):
@@ -31,8 +52,11 @@ class CorpusSettings(Settings):
     dedup_minhash_threshold: float | None = Field(default=None, ge=0.5, le=1)
     """Keep only the first of documents whose sets of five-word sequences have at least this Jaccard index, such as
     0.8; needs about 300 bytes of memory per document."""
-    invalid_utf8: Literal["replace", "error"] = "replace"
-    """Bytes that are not UTF-8: replace them by U+FFFD and count the lines, or stop."""
+    encoding: Annotated[str, AfterValidator(_text_encoding)] = "utf-8"
+    """Encoding of text files and JSON lines, such as latin-1 or cp1252: an extension of ASCII that Python knows."""
+    invalid_utf8: InvalidUtf8 = "replace_few"
+    """Bytes that are not UTF-8, or not `encoding`: `replace` them by U+FFFD and count the lines; `error`: stop.
+    `replace_few`: stop if these are ten lines or more, and over 1 % of the lines, of a file or of those read so far."""
     invalid_rows: Literal["error", "skip"] = "error"
     """Rows of JSON lines, Parquet or data sets without text: stop, or skip and count them."""
     max_sentence_chars: int = Field(default=10_000, gt=0)

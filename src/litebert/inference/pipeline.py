@@ -22,7 +22,7 @@ from litebert.model.model_inputs import ModelInputs
 from litebert.settings import InferencePrecision
 from litebert.tasks.encoded import Encoded, batches_by_length, warn_empty
 from litebert.tasks.input_settings import InputSettings
-from litebert.tasks.labelled_data import LabelledData, Task
+from litebert.tasks.labelled_data import LabelledData, Task, UnlabelledRows
 from litebert.tasks.read_labelled import read_labelled, validate_columns_apply
 from litebert.tasks.readers.columns import Columns, SavedTask
 from litebert.tasks.readers.tables import Table
@@ -95,13 +95,24 @@ class Pipeline:
             saved_task=SavedTask.stored(directory),
         )
 
-    def labelled_data(self, file: Path, columns: Columns, *, table: Table | None = None) -> LabelledData:
+    def labelled_data(
+        self,
+        file: Path,
+        columns: Columns,
+        *,
+        unlabelled_rows: UnlabelledRows = "error",
+        table: Table | None = None,
+    ) -> LabelledData:
         """A labelled file as this model reads it; ConfigError for columns of a file that has none.
 
         `table` are the rows, where they are in memory; `file` is then their name.
         """
         validate_columns_apply(asdict(columns), file)
-        options = ReadOptions(task_type=self.task_type.name, labels=self.labels if self.task_type.has_labels else None)
+        options = ReadOptions(
+            task_type=self.task_type.name,
+            labels=self.labels if self.task_type.has_labels else None,
+            unlabelled_rows=unlabelled_rows,
+        )
         return read_labelled(file, columns, saved=self.saved_task, options=options, table=table)
 
     def encode(self, examples: Sequence[Any]) -> Encoded:

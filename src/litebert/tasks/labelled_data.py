@@ -16,6 +16,8 @@ Target = int | float | tuple[float, ...]
 """Index of a label, a score, or a 0 or 1 for each label."""
 InvalidAnswers = Literal["error", "skip"]
 """What to do with an answer that its context does not contain: raise DataError, or skip and count it."""
+UnlabelledRows = Literal["error", "skip"]
+"""What to do with a row whose label is empty: raise DataError, or skip and count it."""
 
 ClassWeights = str | dict[str, float]
 """`balanced`, or a weight for each label that does not have weight 1."""

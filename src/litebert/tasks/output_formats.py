@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from litebert.errors import ConfigError, DataError
 from litebert.tasks.readers.conllu import CONLLU, with_label
+from litebert.tasks.readers.csv_files import COMMA, CSV, delimiter_of
 from litebert.tasks.readers.tables import Row
 from litebert.tasks.readers.text_files import format_ending, iter_lines
 
@@ -47,13 +48,14 @@ class OutputFormat(ABC):
 class TableFormat:
     """Records as the lines of a `.jsonl`, `.csv` or `.tsv` file.
 
-    CSV and TSV have the scalar fields of the first record as columns; `.jsonl` keeps lists and objects too.
+    CSV and TSV have the scalar fields of the first record as columns; `.jsonl` keeps lists and objects too. Commas
+    separate the columns of `.csv`, or semicolons if they do in the file `like`.
     """
 
-    def __init__(self, output: Path) -> None:
+    def __init__(self, output: Path, *, like: Path | None = None) -> None:
         validate_suffix(output, SUFFIXES)
         self.state: dict[str, Any] = {"columns": None, "lines": 0}
-        self._output = output
+        self._output, self._like = output, like
 
     def lines(self, records: Sequence[Record]) -> str:
         """The text of the next records, after a header in the first call."""
@@ -69,8 +71,8 @@ class TableFormat:
         return self._joined([[_as_text(record.get(name)) for name in self.state["columns"]] for record in records])
 
     def _joined(self, rows: Sequence[Sequence[str]]) -> str:
-        if self._output.suffix == ".csv":
-            return csv_text(rows)
+        if self._output.suffix == CSV:
+            return csv_text(rows, delimiter=delimiter_of(self._like) if self._like else COMMA)
         for number, fields in enumerate(rows, start=self.state["lines"]):
             if any(map(_breaks_tsv, fields)):
                 raise OutputError(
@@ -95,7 +97,7 @@ class RowFormat(OutputFormat):
 
     def __init__(self, input_file: Path, output: Path) -> None:
         self._input_file, self._is_tsv = input_file, output.suffix == ".tsv"
-        self._table = TableFormat(output)
+        self._table = TableFormat(output, like=input_file)
         self.state = self._table.state
         self._columns: list[str] | None = None
 
@@ -189,17 +191,19 @@ def table_output(input_file: Path, output: Path, *, label: str | None) -> Output
     return LineOutput(input_file, partial(with_label, column=label), end="\n")
 
 
-def csv_text(rows: Iterable[Sequence[Any]]) -> str:
+def csv_text(rows: Iterable[Sequence[Any]], *, delimiter: str = COMMA) -> str:
     """The lines of a CSV file.
 
     Rows with a carriage return are quoted: Python's writer leaves it bare, and readers take it for the end of the line.
+    So are rows with commas between semicolons, because a comma in the first line would be taken for the delimiter.
     """
     buffer = io.StringIO()
-    minimal = csv.writer(buffer, lineterminator="\n")
-    quoted = csv.writer(buffer, lineterminator="\n", quoting=csv.QUOTE_ALL)
+    minimal = csv.writer(buffer, delimiter=delimiter, lineterminator="\n")
+    quoted = csv.writer(buffer, delimiter=delimiter, lineterminator="\n", quoting=csv.QUOTE_ALL)
+    signs = "\r" if delimiter == COMMA else f"\r{COMMA}"
     for row in rows:
-        has_return = any("\r" in field for field in row if isinstance(field, str))
-        (quoted if has_return else minimal).writerow(row)
+        needs_quotes = any(sign in field for field in row if isinstance(field, str) for sign in signs)
+        (quoted if needs_quotes else minimal).writerow(row)
     return buffer.getvalue()
 
 

@@ -20,6 +20,8 @@ from litebert.tasks.readers.columns import (
     validate_label_is_no_text,
     with_default_pair,
 )
+from litebert.tasks.readers.csv_files import log_semicolons
+from litebert.tasks.readers.labelled_rows import without_blank_rows, without_unlabelled_rows
 from litebert.tasks.readers.splits import warn_duplicates, warn_labels
 from litebert.tasks.readers.tables import Table, hub_table, read_table
 from litebert.tasks.readers.text_files import format_ending
@@ -48,7 +50,8 @@ def read_labelled(
         path: CSV, TSV, JSON lines or Parquet, a file in a format of a task type, or `hf:…` for a data set of the hub.
         columns: the named columns.
         saved: the task of the model, whose columns replace those that are not named.
-        options: the task type, by default guessed and logged; the labels; how invalid answers are treated.
+        options: the task type, by default guessed and logged; the labels; how invalid answers and rows without a label
+            are treated.
         default_pair: whether a column `text_pair` is the second text, where none is named: in training.
         table: the rows, where they are in memory; `path` is then their name.
     """
@@ -59,15 +62,21 @@ def read_labelled(
         assert task_type.reader.file_format is not None
         result = task_type.reader.file_format.read(path, options)
     else:
-        table = read_any_table(path) if table is None else table
-        named = columns or Columns()
+        if table is None:
+            table = read_any_table(path)
+            log_semicolons(path)
+        table, named = without_blank_rows(table), columns or Columns()
         columns = resolve_columns(named, saved, table)
+        labelled = table
+        if options.unlabelled_rows == "skip":
+            labelled = without_unlabelled_rows(table, columns.label_name)
         try:
-            task_type, reason = _guess(table, columns, options)
+            task_type, reason = _guess(labelled, columns, options)
         except DataError:
             validate_label_is_no_text(columns, path)  # the cause, where texts look like labels
             raise
         validate_columns_read(named, task_type.reader.input_columns, task_type.name)
+        table = labelled if task_type.reader.needs_label else table
         if task_type.reader.saves_columns:  # questions have columns of other names
             validate_label_is_no_text(columns, path)
         if default_pair and task_type.reader.reads_pairs:

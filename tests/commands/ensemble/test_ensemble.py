@@ -425,6 +425,16 @@ def test_regressions_of_columns_with_other_names_are_one_task(tiny_tokenizer, tm
     assert len(run_ensemble([one, other], stars).members) == 2
 
 
+def test_ensemble_leaves_blank_rows_of_a_labelled_file_out(classifiers, opinions, tmp_path):
+    first, *others = opinions.read_text().splitlines()
+    spaced = tmp_path / "spaced.csv"
+    spaced.write_text("\n".join([first, ",", *others, ","]) + "\n")
+    outputs = [tmp_path / "of-all.csv", tmp_path / "of-spaced.csv"]
+    for file, output in zip((opinions, spaced), outputs, strict=True):
+        run_ensemble(classifiers(1), file, out=output)
+    assert outputs[0].read_text() == outputs[1].read_text()
+
+
 def test_ensemble_that_scores_reads_the_rows_of_its_output_once(classifiers, opinions, tmp_path, monkeypatch):
     windows, calls = InputFile.windows, []
     monkeypatch.setattr(InputFile, "windows", lambda file: calls.append(file) or windows(file))

@@ -187,11 +187,17 @@ def test_corpus_of_validation_text_alone_is_for_evaluation_only(tmp_path, tokeni
         ({"data": "x.csv"}, "max_eval_examples", 5, "--corpus without --suite"),
         ({"task": "cola", "task_dir": "d"}, "eval_pair_objectives", ("nsp",), "--corpus without --suite"),
         ({"suite": "s"}, "columns", {"text": "body"}, "--data or --task"),
+        ({"corpus": "c"}, "unlabelled_rows", "skip", "--data or --task"),
     ],
 )
 def test_settings_that_the_source_does_not_read_are_refused(source, name, value, reader):
     with pytest.raises(ConfigError, match=f"{name}: read only with {reader}"):
         EvaluateRun(model="m", **source, **{name: value})
+
+
+def test_rows_of_a_benchmark_all_need_labels():
+    with pytest.raises(ConfigError, match=r"unlabelled_rows: only for a file \(--data\); leave it out"):
+        EvaluateRun(model="m", task="cola", task_dir="d", unlabelled_rows="skip")
 
 
 @pytest.mark.parametrize("temperature", [0.0, -1.0, 1e-9, float("inf")])

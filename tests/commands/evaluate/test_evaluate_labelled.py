@@ -2,6 +2,8 @@
 
 import pytest
 
+from litebert.commands.evaluate.evaluate import evaluate
+from litebert.commands.evaluate.evaluate_settings import EvaluateRun
 from litebert.errors import ConfigError, DataError
 from litebert.model.io.model_directory import save_model
 from litebert.model.models import ForMaskedLM, ForMultipleChoice, ForSequenceClassification, ForTokenClassification
@@ -60,6 +62,17 @@ def test_evaluate_file_warns_of_truncated_rows(save, tmp_path, caplog):
     (tmp_path / "dev.csv").write_text("text,label\na,bad\na,good\n")
     evaluate_file(model, tmp_path / "dev.csv")
     assert "truncated" not in caplog.text
+
+
+def test_evaluate_skips_rows_without_a_label_if_told(save, tmp_path):
+    model, file = save(ForSequenceClassification, labels=("bad", "good")), tmp_path / "dev.csv"
+    file.write_text("text,label\na,bad\nb,\nc,good\n")
+    with pytest.raises(DataError, match=r"dev\.csv:3: .* empty in 1 of 3 rows .* evaluate: --unlabelled-rows skip"):
+        evaluate(EvaluateRun(model=str(model), data=file))
+    scores, _ = evaluate(EvaluateRun(model=str(model), data=file, unlabelled_rows="skip"))
+    assert scores["examples"] == 2
+    several = EvaluateRun(model=str(model), data=tmp_path / "*.csv", output=tmp_path / "scores", unlabelled_rows="skip")
+    assert evaluate(several)[0]["results"]["dev.csv.json"]["examples"] == 2
 
 
 def test_evaluate_file_scores_slices(save, tmp_path):

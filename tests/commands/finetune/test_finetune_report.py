@@ -245,6 +245,16 @@ def test_held_out_rows_of_compressed_and_parquet_files_are_written_as_text(setti
     assert evaluate_file(result.model, tmp_path / "run" / written).metrics == result.best["metrics"]
 
 
+def test_held_out_rows_of_a_file_with_semicolons_have_semicolons_and_are_read_again(settings, tmp_path):
+    file = settings["data"]["train"]
+    file.write_text(file.read_text().replace(",", ";").replace("actor", "actor, really,"))
+    result = run(settings, tmp_path / "run")
+    written = (tmp_path / "run" / "dev.csv").read_text().splitlines()
+    assert written[0] == "text;label"
+    assert any('"the old actor, really, ' in line for line in written)
+    assert evaluate_file(result.model, tmp_path / "run" / "dev.csv").metrics == result.best["metrics"]
+
+
 @pytest.mark.parametrize("label", ["label", "xpos"])
 def test_universal_dependencies_are_learned_and_evaluated_by_the_same_column(settings, tmp_path, label):
     file = settings["data"]["train"] = tmp_path / "train.conllu"

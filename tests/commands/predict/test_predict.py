@@ -2,6 +2,7 @@
 
 import csv
 import json
+import logging
 import shutil
 import types
 
@@ -22,6 +23,7 @@ from litebert.model.models import (
     SentenceEmbedder,
 )
 from litebert.tasks.labelled_data import Example
+from litebert.tasks.readers.tables import read_table
 from support.models.tolerances import close_to, tolerance
 
 EMPTY = "texts are empty or have no tokens; their results are those of the special tokens alone"
@@ -103,6 +105,18 @@ def test_predict_reads_pairs_from_two_columns(models, tmp_path):
     (row,) = predicted(models["classifier"], path, tmp_path / "out.jsonl", text="a", text_pair="b")
     (expected,) = Predictor.load(models["classifier"]).classify([("the film", "was good")])
     assert row["probability"] == pytest.approx(expected.probability)
+
+
+def test_predictions_for_a_file_with_semicolons_have_semicolons_and_are_read_again(models, tmp_path, caplog):
+    path, output = tmp_path / "in.csv", tmp_path / "out.csv"
+    path.write_text('"id, as given";text\n1;the film, really\n2;good\n')
+    with caplog.at_level(logging.INFO):
+        predict(PredictRun(model=str(models["classifier"]), input=path, output=output))
+    assert caplog.messages.count(f"{path}: semicolons separate the columns") == 1
+    assert output.read_text().startswith('"id, as given";"text";"prediction";"probability"\n')
+    table = read_table(output)
+    assert table.columns == ("id, as given", "text", "prediction", "probability")
+    assert (table.texts("id, as given"), table.texts("text")) == (["1", "2"], ["the film, really", "good"])
 
 
 def test_predict_writes_regression_scores(models, tmp_path):

@@ -16,7 +16,7 @@ def read(path, content: bytes, **settings):
     counts: Counter[str] = Counter()
     file = TextReader(path, CorpusSettings(**settings), counts)
     lines = [line for _, line in file.lines()]
-    file.warn()
+    file.problems.warn()
     return lines, +counts
 
 
@@ -69,12 +69,28 @@ def test_text_reader_replaces_counts_and_logs_invalid_utf8(tmp_path, caplog):
     assert lines == ["ok", "caf\ufffd", "\ufffd", None]
     assert counts == {"lines repaired": 2}
     (warning,) = [record.getMessage() for record in caplog.records]
-    assert warning.startswith(f"{tmp_path}/a.txt:2: lines repaired (2 in this file); their bytes that are not UTF-8")
+    assert warning.startswith(
+        f"{tmp_path}/a.txt:2: lines repaired (2 in this file); what cannot be decoded became U+FFFD"
+    )
 
 
 def test_text_reader_can_refuse_invalid_utf8(tmp_path):
     with pytest.raises(DataError, match=r"a.txt:2: byte 4 is not UTF-8"):
         read(tmp_path / "a.txt", b"ok\ncaf\xe9\n", invalid_utf8="error")
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "iso8859_15", "gbk"])
+@pytest.mark.parametrize("name", ["a.txt", "a.jsonl"])
+def test_text_reader_decodes_other_encodings(tmp_path, name, encoding):
+    text = "\u4e2d\u6587" if encoding == "gbk" else "caf\xe9 f\xfcr"
+    content = f'{{"text": "{text}"}}\n' if name == "a.jsonl" else f"{text}\n"
+    assert read(tmp_path / name, content.encode(encoding), encoding=encoding) == ([text, None], {})
+
+
+def test_text_reader_names_the_encoding_that_lacks_a_byte(tmp_path):
+    assert read(tmp_path / "a.txt", b"a\x81\n", encoding="cp1252") == (["a\ufffd", None], {"lines repaired": 1})
+    with pytest.raises(DataError, match=r"a.txt:1: byte 2 is not CP1252"):
+        read(tmp_path / "a.txt", b"a\x81\n", encoding="cp1252", invalid_utf8="error")
 
 
 def test_json_lone_surrogate_is_replaced(tmp_path):

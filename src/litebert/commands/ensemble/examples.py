@@ -50,6 +50,9 @@ def with_rows(examples: Examples, source: InputFile, output: Path, result: type[
     if source.write_directory is not None:
         return examples
     rows = [row for window in source.windows() for row in window.rows]
+    if source.file_format is None and examples.data.lines is not None:  # blank rows are no examples
+        lines = set(examples.data.lines)
+        rows = [row for row in rows if row.line in lines]
     source.output_format(output).validate(rows, result.columns)
     return replace(examples, rows=rows)
 

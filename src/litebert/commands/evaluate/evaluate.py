@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from litebert.commands.data_arguments import files_by_split
 from litebert.commands.evaluate.evaluate_labelled import (
@@ -49,11 +50,16 @@ def evaluate(run: EvaluateRun) -> Result:
     if run.data is not None and is_pattern(run.data):
         return _evaluate_files(run)
     if run.data is not None:
-        return _beside_fp32(run, partial(evaluate_labelled, model, run.data, columns, metrics=run.metrics))
+        return _beside_fp32(run, partial(evaluate_labelled, model, run.data, columns, **_reading(run)))
     assert run.task is not None
     assert run.task_dir is not None
     options = {"files": files, "metrics": run.metrics, "decision": run.decision}
     return _beside_fp32(run, partial(evaluate_benchmark, model, run.task, run.task_dir, **options))
+
+
+def _reading(run: EvaluateRun) -> dict[str, Any]:
+    """Arguments of `evaluate_labelled` for one file or each of several."""
+    return {"metrics": run.metrics, "unlabelled_rows": run.unlabelled_rows}
 
 
 def _beside_fp32(run: EvaluateRun, score: Callable[..., Evaluation | BenchmarkEvaluation]) -> Result:
@@ -91,7 +97,7 @@ def _evaluate_one(run: EvaluateRun, pipeline: Pipeline) -> Evaluation:
     assert run.data is not None
     assert run.output is not None
     columns = run.columns.to_columns()
-    evaluation = evaluate_labelled(Path(run.model), run.data, columns, pipeline=pipeline, metrics=run.metrics)
+    evaluation = evaluate_labelled(Path(run.model), run.data, columns, **_reading(run), pipeline=pipeline)
     write_json(Path(run.output), evaluation.to_dict())
     return evaluation
 

@@ -16,6 +16,7 @@ from litebert.inference.pipeline import EvaluationSet, Pipeline
 from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit, available_splits, read_benchmark
 from litebert.tasks.benchmarks.benchmarks import Decision, Split, benchmark_task
 from litebert.tasks.benchmarks.candidate_ranking import predict_ranked
+from litebert.tasks.labelled_data import UnlabelledRows
 from litebert.tasks.metrics.evaluation import Evaluation
 from litebert.tasks.metrics.metrics import OF_SECOND_LABEL
 from litebert.tasks.read_labelled import task_for, task_of_benchmark
@@ -47,13 +48,14 @@ def evaluate_labelled(
     *,
     pipeline: Pipeline,
     metrics: Sequence[str] = (),
+    unlabelled_rows: UnlabelledRows = "error",
     report: Path | None = None,
 ) -> Evaluation:
     """The scores of the fine-tuned model `pipeline`, loaded from `model`, on a labelled file, with its labels.
 
-    `report` is an HTML file to write.
+    `unlabelled_rows` says what to do with rows without a label; `report` is an HTML file to write.
     """
-    data = pipeline.labelled_data(file, columns)
+    data = pipeline.labelled_data(file, columns, unlabelled_rows=unlabelled_rows)
     examples = EvaluationSet.prepare(data, task_for(data, columns, metrics), pipeline)
     examples.warn_truncated(pipeline.settings)
     return _score(pipeline, model, examples, pipeline.predict_encoded(examples.encoded), report)

@@ -16,12 +16,13 @@ from litebert.inference.word_masking import Masking, Scoring
 from litebert.settings import validate_not_given, with_overrides
 from litebert.tasks.benchmarks.benchmarks import Decision, benchmark_task
 from litebert.tasks.benchmarks.candidate_ranking import validate_ranked
+from litebert.tasks.labelled_data import UnlabelledRows
 
 _LABELLED: Final = "--data or --task (labelled data)"
 _READ_FOR: Final = {
     "--suite": ("scoring", "masking", "temperature", "fast"),
     "--corpus without --suite": ("sampling", "max_eval_examples", "eval_pair_objectives"),
-    _LABELLED: ("columns", "metrics", "report"),
+    _LABELLED: ("columns", "unlabelled_rows", "metrics", "report"),
 }
 """Settings that are read for one source of examples only."""
 
@@ -41,6 +42,8 @@ class EvaluateRun(ModelArguments):
     split_file: tuple[str, ...] = ()
     """SPLIT=FILE …: files of your own in the layout of the benchmark's, such as dev=mine.tsv; only they are scored."""
     columns: SlicedColumnArguments = SlicedColumnArguments()
+    unlabelled_rows: UnlabelledRows = "error"
+    """With --data: what to do with a row of a table whose label is empty: `error`, or `skip` and count it."""
     metrics: tuple[str, ...] = ()
     """Metrics (default: those of the benchmark or of the task type)."""
     decision: Decision = "classify"
@@ -98,6 +101,8 @@ class EvaluateRun(ModelArguments):
         if self.task is not None:
             benchmark_task(self.task)
             validate_not_given(self.columns.model_dump(), NO_COLUMNS.format(instead="--data"))
+            if self.unlabelled_rows != "error":
+                raise ValueError("unlabelled_rows: only for a file (--data); leave it out")
         if self.decision == "rank":
             if self.task is None:
                 raise ValueError(f"decision: {ONLY_BENCHMARKS} --data")

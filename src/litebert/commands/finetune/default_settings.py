@@ -87,6 +87,7 @@ def count_rows(file: Path) -> int | None:
     """Examples of a labelled file; None where it cannot be read, which the run itself reports."""
     from litebert.hub_datasets import is_dataset_name, load_split
     from litebert.tasks.read_labelled import types_with_format  # imports torch
+    from litebert.tasks.readers.labelled_rows import is_blank
     from litebert.tasks.readers.tables import open_table
 
     try:
@@ -94,6 +95,8 @@ def count_rows(file: Path) -> int | None:
             return len(load_split(file))
         formats = types_with_format(file)
         file_format = formats[0].reader.file_format if formats else None
-        return sum(1 for _ in (file_format.iter_inputs(file) if file_format else open_table(file)[1]))
+        if file_format:
+            return sum(1 for _ in file_format.iter_inputs(file))
+        return sum(not is_blank(row) for row in open_table(file)[1])
     except LitebertError:
         return None

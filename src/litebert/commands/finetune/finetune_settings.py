@@ -23,7 +23,7 @@ from litebert.model.config import Pooling
 from litebert.model.layers.lora_settings import Freeze, LoRASettings
 from litebert.settings import NameOrNames, Settings, merged_settings, with_overrides
 from litebert.tasks.benchmarks.benchmarks import Split, benchmark_task
-from litebert.tasks.labelled_data import ClassWeights, InvalidAnswers
+from litebert.tasks.labelled_data import ClassWeights, InvalidAnswers, UnlabelledRows
 from litebert.tasks.readers.columns import Columns
 from litebert.tasks.readers.tables import TABLE_ENDINGS
 from litebert.tasks.readers.text_files import format_ending
@@ -63,6 +63,9 @@ class LabelledFiles(Settings):
     """Task type, such as classification; null: guessed from the file and logged."""
     invalid_answers: InvalidAnswers = "error"
     """What to do with an answer that its context does not contain: `error`, or `skip` and count it."""
+    unlabelled_rows: UnlabelledRows = "error"
+    """What to do with a row of a table whose label is empty: `error`, or `skip` and count it. Multi-label rows and
+    questions need no label: an empty one says that there is none."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 from pathlib import Path
 from typing import Any, Final
@@ -110,12 +110,14 @@ def _selection(data: LabelledFiles | BenchmarkFiles) -> str:
 
 
 def _read_files(files: LabelledFiles, metrics: tuple[str, ...]) -> tuple[LabelledData, LabelledData]:
-    options = ReadOptions(task_type=files.task_type, invalid_answers=files.invalid_answers)
+    options = ReadOptions(
+        task_type=files.task_type, invalid_answers=files.invalid_answers, unlabelled_rows=files.unlabelled_rows
+    )
     train = read_labelled(files.train, files.columns, options=options, default_pair=True)
     if isinstance(files.dev, DevSplit):
         strata = get_task_type(train.task_type).strata
         return train_dev_split(train, files.dev.fraction, seed=files.dev.seed, strata=strata(train) if strata else None)
-    like_train = ReadOptions(task_type=train.task_type, labels=train.labels, invalid_answers=files.invalid_answers)
+    like_train = replace(options, task_type=train.task_type, labels=train.labels)
     # As a model of the training file reads it, so that both have pairs, or neither.
     saves_columns = get_task_type(train.task_type).reader.saves_columns
     saved = SavedTask.of(task_for(train, files.columns, metrics), with_columns=saves_columns)
@@ -320,7 +322,7 @@ def _dev_text(dev: LabelledData) -> tuple[str, str]:
     ending = format_ending(source)
     is_table_of_text = ending in SUFFIXES and not is_dataset_name(source) and not (ending == ".tsv" and has_returns)
     suffix = ending if is_table_of_text else ".jsonl"
-    return suffix, TableFormat(Path(f"dev{suffix}")).lines(rows)
+    return suffix, TableFormat(Path(f"dev{suffix}"), like=source).lines(rows)
 
 
 def _row_names(data: LabelledData) -> list[Any]:

@@ -19,6 +19,7 @@ from litebert.settings import InferencePrecision
 from litebert.tasks.output_formats import OutputFormat, table_output, validate_not_input
 from litebert.tasks.read_labelled import types_with_format
 from litebert.tasks.readers.columns import Columns, SavedTask, resolve_columns
+from litebert.tasks.readers.csv_files import log_semicolons
 from litebert.tasks.readers.tables import Row, Table, iter_tables
 from litebert.tasks.readers.text_files import format_ending, iter_lines
 from litebert.tasks.results import DecodedPrediction
@@ -115,6 +116,7 @@ class InputFile:
         self, output: Path, result: type[DecodedPrediction], validate: Callable[[Sequence[Any]], None]
     ) -> None:
         output_format = self.output_format(output)
+        log_semicolons(self.path)
         for window in self.windows():
             with row_named(self.path, window):
                 validate(window.examples)

@@ -12,6 +12,7 @@ from typing import Final
 from litebert.corpus.corpus_settings import CorpusSettings
 from litebert.corpus.readers.decompression import ByteCounter
 from litebert.corpus.readers.folders import files_below
+from litebert.corpus.readers.line_problems import LineProblems
 from litebert.corpus.readers.text_readers import FOLDER_ENDINGS, TextReader, format_of
 from litebert.errors import DataError
 from litebert.hub_datasets import is_dataset_name
@@ -66,17 +67,23 @@ def read_documents(
 ) -> Iterator[Document]:
     """Every document of the files, in order.
 
-    What is left out or repaired is counted by name in `counts`, and the bytes of the files in `bytes_read`.
+    What is left out or repaired is counted by name in `counts`, and the bytes of the files in `bytes_read`; DataError
+    after a file with which too many lines are damaged (`invalid_utf8`).
     """
-    bytes_read = bytes_read or ByteCounter()
+    bytes_read, problems = bytes_read or ByteCounter(), LineProblems()
     for path in files:
         before = counts["documents read"]
-        yield from _documents(TextReader(path, settings, counts, bytes_read))
+        file = TextReader(path, settings, counts, bytes_read)
+        yield from _documents(file)
+        problems.add(file.problems)
+        for each in (file.problems, problems):
+            each.refuse_many_damaged(settings)
         bytes_read.finish(0 if is_dataset_name(path) else path.stat().st_size)
         counts["files read"] += 1
         if counts["documents read"] == before:
             counts["files without text"] += 1
             logger.warning("%s: no text in this file", path)
+    problems.warn()
 
 
 def _matches(pattern: str, counts: Counter[str]) -> list[Path]:
@@ -140,4 +147,3 @@ def _documents(file: TextReader) -> Iterator[Document]:
             size += len(line.encode("utf-8"))
         elif line is None:
             continues, first_part_digest = False, None
-    file.warn()

@@ -4,7 +4,6 @@ Every format is read as the same stream: lines, and None where a document ends.
 """
 
 import json
-import logging
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -13,11 +12,10 @@ from typing import Any
 
 from litebert.corpus.corpus_settings import CorpusSettings
 from litebert.corpus.readers.decompression import MAX_PIECE_BYTES, ByteCounter, raw_lines
+from litebert.corpus.readers.line_problems import REPAIRED, SKIPPED, LineProblems
 from litebert.corpus.readers.sentence_splitter import split_long_sentence
 from litebert.errors import DataError, import_extra
 from litebert.hub_datasets import PREFIX, is_dataset_name, stream_rows
-
-logger = logging.getLogger(__name__)
 
 Lines = Iterator[tuple[int, str | None]]
 SURROGATES = re.compile("[\ud800-\udfff]")
@@ -26,9 +24,6 @@ UTF_16_BOMS = (b"\xff\xfe", b"\xfe\xff")
 UTF_8_BOM = b"\xef\xbb\xbf"
 LINE = re.compile("[^\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029]+")
 """A line as defined by `str.splitlines`."""
-REPAIRED = "lines repaired"
-ADVICE = {REPAIRED: "; their bytes that are not UTF-8 became U+FFFD: convert the file to UTF-8, for example by iconv"}
-"""What to do about a problem, by its name in the counts."""
 MAX_ROW_BYTES = 2**26
 """Maximum bytes of a row of JSON; unlike a line of text it cannot be read in pieces."""
 PARQUET_BATCH_ROWS = 64
@@ -43,8 +38,7 @@ class TextReader:
     ) -> None:
         self.path, self.settings, self.counts = path, settings, counts
         self.bytes_read = bytes_read or ByteCounter()
-        self.problems: dict[str, tuple[int, int]] = {}
-        """Problem → how often it occurred, and the first line."""
+        self.problems = LineProblems()
 
     def lines(self) -> Lines:
         """Pairs of line or row number and text without surrounding whitespace; None instead of text ends a document."""
@@ -61,16 +55,19 @@ class TextReader:
         yield from lines
 
     def decode(self, line: bytes, number: int) -> str:
-        """The text of a line; bytes that are not UTF-8 are replaced and counted, or an error (`invalid_utf8`)."""
+        """The text of a line; bytes that the encoding lacks are replaced and counted, or an error (`invalid_utf8`)."""
         if b"\0" in line:
             raise DataError(
                 f"{self.path}:{number}: has NUL bytes, so it is binary or UTF-16; convert the file to UTF-8"
             )
+        self.problems.lines += 1
+        encoding = self.settings.encoding
         try:
-            return line.decode("utf-8").strip()
+            return line.decode(encoding).strip()
         except UnicodeDecodeError as error:
-            self._invalid_text(number, f"byte {error.start + 1} is not UTF-8")
-            return line.decode("utf-8", "replace").strip()
+            self._invalid_text(number, f"byte {error.start + 1} is not {encoding.upper()}")
+            self.problems.damaged.record(f"{self.path}:{number}")
+            return line.decode(encoding, "replace").strip()
 
     def paragraphs(self, text: Any, number: int) -> Lines:
         """The lines of the text of one row, as a document; without text, the row is skipped or an error."""
@@ -101,11 +98,6 @@ class TextReader:
                 return
             yield from self.paragraphs(row.get(self.settings.text_key) if isinstance(row, dict) else row, number)
 
-    def warn(self) -> None:
-        """Log once for the whole file what was repaired and left out."""
-        for problem, (count, first) in self.problems.items():
-            logger.warning("%s:%d: %s (%d in this file)%s", self.path, first, problem, count, ADVICE.get(problem, ""))
-
     def _invalid_text(self, number: int, problem: str) -> None:
         if self.settings.invalid_utf8 == "error":
             raise DataError(f"{self.path}:{number}: {problem}; convert the file to UTF-8 or set --invalid-utf8 replace")
@@ -114,12 +106,11 @@ class TextReader:
     def _invalid_row(self, number: int, problem: str) -> None:
         if self.settings.invalid_rows == "error":
             raise DataError(f"{self.path}:{number}: {problem}; correct the row or set --invalid-rows skip")
-        self._count("rows skipped", number)
+        self._count(SKIPPED, number)
 
     def _count(self, problem: str, number: int) -> None:
         self.counts[problem] += 1
-        count, first = self.problems.get(problem, (0, number))
-        self.problems[problem] = count + 1, first
+        self.problems.record(problem, f"{self.path}:{number}")
 
 
 def format_of(path: Path) -> str:

@@ -9,6 +9,7 @@ from typing import Literal
 
 from litebert.corpus.corpus_settings import CorpusSettings
 from litebert.corpus.readers.documents import find_files
+from litebert.corpus.readers.line_problems import LineProblems
 from litebert.corpus.readers.text_readers import TextReader
 from litebert.corpus.sources.writing import SourceReport, write_documents
 from litebert.settings import Settings
@@ -57,6 +58,7 @@ def write_books(patterns: Sequence[str | Path], settings: BookSettings, out: Pat
 
 
 def _documents(files: Sequence[Path], settings: BookSettings, counts: Counter[str]) -> Iterator[str | None]:
+    problems = LineProblems()
     for path in files:
         book = TextReader(path, CorpusSettings(), counts)
         lines: Lines = (text for _, text in book.lines())
@@ -70,7 +72,8 @@ def _documents(files: Sequence[Path], settings: BookSettings, counts: Counter[st
         yield from lines if settings.documents == "chapter" else filter(None, lines)
         yield None
         counts["books"] += 1
-        book.warn()
+        problems.add(book.problems)
+    problems.warn()
 
 
 def _without_licence(lines: Lines, counts: Counter[str]) -> Iterator[str | None]:

@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from litebert.errors import ConfigError, DataError, did_you_mean
+from litebert.tasks.readers.labelled_rows import require_labels
 from litebert.tasks.readers.tables import Table, json_text
 from litebert.tasks.results import SEPARATOR, numbers_of
 
@@ -19,9 +20,7 @@ MAX_INTEGER_CLASSES: Final = 20
 def non_empty_labels(table: Table, label: str) -> list[str]:
     """The label column without surrounding spaces; an empty label is a DataError."""
     values = [value.strip() for value in table.texts(label)]
-    for row, value in zip(table.rows, values, strict=True):
-        if not value:
-            raise DataError(f"{table.path}:{row.line}: field {label!r}: the label is empty; fill it or remove the row")
+    require_labels(table, label)
     return values
 
 

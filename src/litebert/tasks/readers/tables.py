@@ -4,7 +4,6 @@ Every error names file, line (of Parquet: row) and field. TSV has no quoting, as
 Blank lines after the first are no rows of either, as for Python's csv module and pandas.
 """
 
-import csv
 import json
 import logging
 from collections.abc import Callable, Iterator, Sequence
@@ -17,12 +16,11 @@ from typing import Any, Final
 from litebert.errors import DataError, did_you_mean, import_extra
 from litebert.hub_datasets import load_split
 from litebert.tasks.readers.conllu import CONLLU, iter_sentences
-from litebert.tasks.readers.text_files import format_ending, iter_lines, open_text
+from litebert.tasks.readers.csv_files import CSV, csv_records
+from litebert.tasks.readers.text_files import format_ending, iter_lines
 
 logger = logging.getLogger(__name__)
 
-LONGEST_FIELD: Final = 2**30
-"""Of a CSV file, in characters; the default of Python's reader is 131,072."""
 _PARQUET_ROWS: Final = 1024
 """Rows of a Parquet file that are in memory at once."""
 _FORMATS: Final = "a .csv, .tsv or .jsonl file, also compressed (.csv.gz), or a .parquet file"
@@ -153,29 +151,9 @@ def _without_misfits(
 
 
 def _open_csv(path: Path) -> Records:
-    first = next(iter_lines(path))
-    other = next((sign for sign in ";\t" if sign in first and "," not in first), None)
-    if other is not None:
-        raise DataError(f"{path}:1: has {other!r} and no comma; save the file with commas, or with tabs as .tsv")
-    records = _csv_records(path)
+    records = csv_records(path)
     names = [name.strip() for name in next(records)[1]]
     return _with_columns(path, names, ((line, fields) for line, fields in records if fields))
-
-
-def _csv_records(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """First line and fields of each record, none of a blank line; a quoted field may contain line breaks."""
-    line = 1
-    csv.field_size_limit(LONGEST_FIELD)
-    with open_text(path, newline="") as file:
-        reader = csv.reader(file, strict=True)
-        try:
-            for fields in reader:
-                yield line, fields
-                line = reader.line_num + 1
-        except csv.Error as error:
-            raise DataError(
-                f"{path}:{line}: not valid CSV ({error}); quote fields with quotes or line breaks"
-            ) from None
 
 
 def _with_columns(path: Path, names: Sequence[str], records: Iterator[tuple[int, list[str]]]) -> Records:
@@ -280,7 +258,7 @@ def _parquet_file(path: Path) -> Iterator[Any]:
 
 
 _READERS: Final[dict[str, Callable[[Path], Records]]] = {
-    ".csv": _open_csv,
+    CSV: _open_csv,
     ".tsv": open_tsv,
     ".jsonl": _open_jsonl,
     ".parquet": _open_parquet,

@@ -18,7 +18,15 @@ from litebert.model.io.model_spec import ModelName, ProblemType
 from litebert.model.model_inputs import ModelInputs
 from litebert.tasks.encoded import Encoded, LabelledBatch, encode_sequences
 from litebert.tasks.input_settings import InputSettings
-from litebert.tasks.labelled_data import ClassWeights, Example, InvalidAnswers, LabelledData, Target, Task
+from litebert.tasks.labelled_data import (
+    ClassWeights,
+    Example,
+    InvalidAnswers,
+    LabelledData,
+    Target,
+    Task,
+    UnlabelledRows,
+)
 from litebert.tasks.metrics.evaluation import Evaluation, parts, parts_by_length
 from litebert.tasks.metrics.metrics import METRICS, measure, metrics_of_parts, take
 from litebert.tasks.output_formats import OutputFormat
@@ -44,6 +52,8 @@ class ReadOptions:
     """The labels of training, where others are an error; None: the labels of the file."""
     invalid_answers: InvalidAnswers = "error"
     """What to do with an answer that its context does not contain."""
+    unlabelled_rows: UnlabelledRows = "error"
+    """What to do with a row whose label is empty, where the task type needs one."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -91,6 +101,8 @@ class ExampleReader:
     """The examples of a table without labels, for prediction."""
     label_column: Callable[[Table, Columns], str] = lambda table, columns: columns.label_name
     """The column with the labels, which an unlabelled table lacks."""
+    needs_label: bool = True
+    """Whether an empty label is missing; otherwise it says that a text has no labels, or a context no answer."""
     saves_columns: bool = True
     """Whether a model remembers the columns of its training data."""
     input_columns: tuple[str, ...] = ("text", "text_pair")

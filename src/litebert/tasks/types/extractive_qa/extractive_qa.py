@@ -189,6 +189,7 @@ EXTRACTIVE_QA: Final = TaskType(
         read=_read_table,
         read_inputs=lambda table, columns: read_question_inputs(table, question_columns(table, columns)),
         label_column=lambda table, columns: question_columns(table, columns).answer,
+        needs_label=False,
         saves_columns=False,
         file_format=SQUAD_JSON,
     ),

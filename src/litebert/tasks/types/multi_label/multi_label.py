@@ -138,7 +138,7 @@ MULTI_LABEL: Final = TaskType(
     has_labels=True,
     metrics=("micro_f1", "macro_f1", "sample_f1", "subset_accuracy"),
     other_metrics=("macro_precision", "macro_recall", "weighted_f1", "roc_auc"),
-    reader=ExampleReader(guess=_guess, read=_read),
+    reader=ExampleReader(guess=_guess, read=_read, needs_label=False),
     loss=Loss(counts=lambda batch: {"label": batch.labels.numel()}, sums=binary_losses, class_weights=_class_weights),
     predict=label_probabilities,
     result=MultiLabelPrediction,

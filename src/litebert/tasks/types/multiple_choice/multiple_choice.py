@@ -6,6 +6,7 @@ from typing import Final
 
 from litebert.errors import DataError
 from litebert.tasks.readers.columns import Columns, group_and_slice
+from litebert.tasks.readers.label_columns import non_empty_labels
 from litebert.tasks.readers.option_columns import MIN_OPTIONS, option_columns
 from litebert.tasks.readers.tables import Row, Table
 from litebert.tasks.results import LETTERS, Choice, class_probabilities, decode_choice
@@ -28,7 +29,7 @@ def read_choices(table: Table, columns: Columns, options: ReadOptions) -> ReadRe
     """The rows with their correct options; DataError where options are missing or the label is none of them."""
     label = columns.label_name
     inputs = read_choice_inputs(table, columns)
-    values, rows = table.texts(label), [example.options for example in inputs]
+    values, rows = non_empty_labels(table, label), [example.options for example in inputs]
     places = [f"{table.path}:{row.line}: field {label!r}" for row in table.rows]
     targets = correct_options(values, rows, places=places)
     groups, slices = group_and_slice(table, columns)

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from litebert.errors import DataError, did_you_mean
 from litebert.tasks.readers.columns import Columns, group_and_slice
+from litebert.tasks.readers.labelled_rows import require_labels
 from litebert.tasks.readers.tables import Row, Table
 from litebert.tasks.types.task_type import ReadOptions, ReadResult
 from litebert.tasks.types.token_classification.token_examples import TokenExample
@@ -25,6 +26,7 @@ def read_token_lists(table: Table, columns: Columns, options: ReadOptions) -> Re
     """The rows with their labels."""
     text, label = columns.text_name, columns.label_name
     table.texts(text, lists=True), table.texts(label, lists=True)  # raise for missing values
+    require_labels(table, label)
     rows = [(_list(table, row, text), _list(table, row, label)) for row in table.rows]
     for row, (words, tags) in zip(table.rows, rows, strict=True):
         if len(words) != len(tags) or not words:

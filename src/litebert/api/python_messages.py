@@ -1,0 +1,32 @@
+"""Messages of errors in the terms of a Python caller: rows in memory and arguments by their names."""
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from litebert.errors import LitebertError
+from litebert.tasks.readers.labelled_rows import SKIP_ADVICE
+
+_OPTION: Final = re.compile(r"--(text-pair|text|label|options|task-type|dev)\b")
+
+
+@contextmanager
+def in_terms_of_python(places: Mapping[Path, str]) -> Iterator[None]:
+    """Reword the errors inside; `places` are the files, or names of files, that stand for rows in memory."""
+    try:
+        yield
+    except LitebertError as error:
+        error.args = (_reworded(str(error), places),)
+        raise
+
+
+def _reworded(message: str, places: Mapping[Path, str]) -> str:
+    for place, name in places.items():
+        line = rf"(?<![\w./]){re.escape(str(place))}:(\d+)"
+        if re.search(line, message):
+            message = re.sub(line, rf"{name}: row \1 (counted from 1)", message).replace("(line", "(row")
+        message = message.replace(str(place), name)
+    message = message.replace(SKIP_ADVICE, '(unlabelled_rows="skip")')
+    return _OPTION.sub(lambda match: f"{match[1].replace('-', '_')}=", message)
