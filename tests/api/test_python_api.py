@@ -427,7 +427,9 @@ def test_two_metrics_of_one_name_are_refused(pretrained, opinions, tmp_path):
         litebert.finetune(pretrained, train=opinions, out=tmp_path / "run", metrics=["accuracy", "accuracy"])
 
 
-def test_evaluation_takes_functions_as_metrics(tuned, opinions):
+def test_evaluation_takes_functions_as_metrics(tuned, opinions, request):
+    request.addfinalizer(lambda: METRICS.pop("always_half"))
+
     def always_half(predictions, labels):
         return 0.5
 

@@ -69,10 +69,10 @@ def test_evaluate_skips_rows_without_a_label_if_told(save, tmp_path):
     file.write_text("text,label\na,bad\nb,\nc,good\n")
     with pytest.raises(DataError, match=r"dev\.csv:3: .* empty in 1 of 3 rows .* evaluate: --unlabelled-rows skip"):
         evaluate(EvaluateRun(model=str(model), data=file))
-    scores, _ = evaluate(EvaluateRun(model=str(model), data=file, unlabelled_rows="skip"))
+    scores = evaluate(EvaluateRun(model=str(model), data=file, unlabelled_rows="skip")).to_dict()
     assert scores["examples"] == 2
     several = EvaluateRun(model=str(model), data=tmp_path / "*.csv", output=tmp_path / "scores", unlabelled_rows="skip")
-    assert evaluate(several)[0]["results"]["dev.csv.json"]["examples"] == 2
+    assert evaluate(several).to_dict()["results"]["dev.csv.json"]["examples"] == 2
 
 
 def test_evaluate_file_scores_slices(save, tmp_path):

@@ -139,7 +139,7 @@ def test_early_stopping_ends_the_run_and_reports_the_learning_rate(planned_run, 
         found = {"labels": ("bad", "good"), "confusion_matrix": [[18, 0], [0, 18]]}
         return Scored(Evaluation(metrics={"accuracy": next(scores)}, examples=36, **found), None, None)
 
-    monkeypatch.setattr(EvaluationSet, "score", score)
+    monkeypatch.setattr(EvaluationSet, "score_predictions", score)
     run = planned_run(early_stopping_patience=2, train={"duration": "20 steps", "evaluate_every": "2 steps"})
     result = finetune(run, tmp_path / "run")
     assert (result.steps, result.best["step"]) == (8, 4)
