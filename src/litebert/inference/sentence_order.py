@@ -5,12 +5,11 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
-from litebert.errors import DataError
 from litebert.inference.pipeline import model_outputs
 from litebert.model.model_inputs import ModelInputs
 from litebert.model.models import ForPretraining
 from litebert.settings import InferencePrecision
-from litebert.tasks.encoded import Encoded, build_feature
+from litebert.tasks.encoded import encode_segments
 from litebert.tokenization.tokenizer import Tokenizer
 
 
@@ -27,18 +26,8 @@ def order_probabilities(
 
     Source: class 0 of `get_sentence_order_output` in run_pretraining.py of google-research/albert.
     """
-    encoded = _encode(model, tokenizer, pairs)
+    encoded = encode_segments(pairs, tokenizer, max_length=model.config.max_position_embeddings)
     return np.array(model_outputs(model, encoded, _probabilities, precision=precision), np.float32)
-
-
-def _encode(model: ForPretraining, tokenizer: Tokenizer, pairs: Sequence[tuple[str, str]]) -> Encoded:
-    features = []
-    for number, pair in enumerate(pairs, start=1):
-        first, second = tokenizer.encode_batch(pair)
-        if not first or not second:
-            raise DataError(f"pair {number}: a segment has no tokens; give two texts")
-        features.append(build_feature(first, second, tokenizer, max_length=model.config.max_position_embeddings))
-    return Encoded(features, [None] * len(features), tokenizer.pad_id)
 
 
 def _probabilities(model: torch.nn.Module, inputs: ModelInputs) -> Sequence[float]:

@@ -7,7 +7,7 @@ from typing import Any, Final, Self
 
 import numpy as np
 
-from litebert.errors import CheckpointError, ConfigError, DataError
+from litebert.errors import CheckpointError, ConfigError
 from litebert.files import path_of
 from litebert.inference.method_inputs import (
     validate_pairs,
@@ -27,7 +27,15 @@ from litebert.runtime.export_metadata import GRAPH_FILES
 from litebert.runtime.exported_tokenizer import load_tokenizer
 from litebert.runtime.onnx_model import OnnxModel
 from litebert.runtime.onnx_tasks import ONNX_TASKS
-from litebert.tasks.encoded import Encoded, PaddedArrays, batches_by_length, build_feature, pad, warn_empty
+from litebert.tasks.encoded import (
+    Encoded,
+    PaddedArrays,
+    batches_by_length,
+    encode_segments,
+    encode_texts,
+    pad,
+    warn_empty,
+)
 from litebert.tasks.masked_text import DEFAULT_TOP_K, filled_masks, masked_feature
 from litebert.tasks.results import FilledMasks, softmax
 from litebert.tokenization.tokenizer import Tokenizer
@@ -131,9 +139,8 @@ class Predictor(PredictionMethods):
             raise ConfigError(f"dimensions: {dimensions} is more than the {width} of the model; give fewer")
         if max_length is not None and not 3 <= max_length <= longest:
             raise ConfigError(f"max_length: {max_length}, expected 3 to {longest}, the positions of the model")
-        pairs = [(text, None) for text in texts]
-        encoded = self._encoded(pairs, max_length=max_length or longest)
-        warn_empty("texts", encoded.num_empty, rows=len(pairs))
+        encoded = encode_texts(texts, self.tokenizer, max_length=max_length or longest)
+        warn_empty("texts", encoded.num_empty, rows=len(texts))
         pooled = self._outputs(encoded, ("last_hidden_state",), POOLINGS[pooling or self.metadata.pooling])
         vectors = np.array(pooled, np.float32).reshape(len(pooled), width)[:, :dimensions]
         return unit_length(vectors) if normalize else vectors
@@ -146,7 +153,7 @@ class Predictor(PredictionMethods):
             )
         validate_order_head(self.metadata.pairing)
         listed = validate_pairs(pairs)
-        encoded = self._encoded_segments(listed)
+        encoded = encode_segments(listed, self.tokenizer, max_length=self.metadata.max_length)
         logits = self._outputs(encoded, ("sentence_pair_logits",), lambda outputs, batch: list(outputs[0]))
         return [float(softmax(each)[0]) for each in logits]
 
@@ -155,23 +162,6 @@ class Predictor(PredictionMethods):
         (logits,) = self.model.run(pad([feature], pad_id=self.tokenizer.pad_id)._asdict(), ("logits",))
         masks = feature.input_ids == self.tokenizer.mask_id
         return filled_masks(softmax(logits[0, masks, : self.tokenizer.vocab_size]), self.tokenizer, top_k=top_k)
-
-    def _encoded_segments(self, pairs: Sequence[tuple[str, str]]) -> Encoded:
-        features = []
-        for number, pair in enumerate(pairs, start=1):
-            first, second = map(self.tokenizer.encode, pair)
-            if not first or not second:
-                raise DataError(f"pair {number}: a segment has no tokens; give two texts")
-            features.append(build_feature(first, second, self.tokenizer, max_length=self.metadata.max_length))
-        return Encoded(features, [None] * len(features), self.tokenizer.pad_id)
-
-    def _encoded(self, pairs: Sequence[tuple[str, str | None]], *, max_length: int) -> Encoded:
-        """`[CLS] first [SEP] (second [SEP])` of each pair."""
-        features = []
-        for first, second in pairs:
-            ids, pair_ids = self.tokenizer.encode(first), None if second is None else self.tokenizer.encode(second)
-            features.append(build_feature(ids, pair_ids, self.tokenizer, max_length=max_length))
-        return Encoded(features, [None] * len(features), self.tokenizer.pad_id)
 
     def _outputs(
         self,

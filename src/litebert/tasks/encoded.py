@@ -185,6 +185,24 @@ def encode_sequences(examples: Sequence[Example], tokenizer: Tokenizer, settings
     return Encoded(features, [each.target for each in examples], tokenizer.pad_id)
 
 
+def encode_texts(texts: Sequence[str], tokenizer: Tokenizer, *, max_length: int) -> Encoded:
+    """`[CLS] text [SEP]` of each text, truncated."""
+    ids = tokenizer.encode_batch(texts)
+    features = [build_feature(each, None, tokenizer, max_length=max_length) for each in ids]
+    return Encoded(features, [None] * len(features), tokenizer.pad_id)
+
+
+def encode_segments(pairs: Sequence[tuple[str, str]], tokenizer: Tokenizer, *, max_length: int) -> Encoded:
+    """`[CLS] first [SEP] second [SEP]` of each pair, truncated; DataError for a segment without a token."""
+    ids = tokenizer.encode_batch([text for pair in pairs for text in pair])
+    features = []
+    for number, (first, second) in enumerate(zip(ids[::2], ids[1::2], strict=True), start=1):
+        if not first or not second:
+            raise DataError(f"pair {number}: a segment has no tokens; give two texts")
+        features.append(build_feature(first, second, tokenizer, max_length=max_length))
+    return Encoded(features, [None] * len(features), tokenizer.pad_id)
+
+
 class NoTokensError(DataError):
     """An example that cannot be predicted, as a text of it has no token; `index` is its position, from 0."""
 

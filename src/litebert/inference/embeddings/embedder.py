@@ -17,7 +17,7 @@ from litebert.model.config import Pooling
 from litebert.model.model_inputs import ModelInputs
 from litebert.model.models import POOLERS
 from litebert.settings import InferencePrecision
-from litebert.tasks.encoded import Encoded, build_feature, warn_empty
+from litebert.tasks.encoded import Encoded, encode_texts, warn_empty
 from litebert.tokenization.tokenizer import Tokenizer
 
 logger = logging.getLogger(__name__)
@@ -80,7 +80,7 @@ class Embedder:
         counts = Counter[str]()
         for start in range(0, len(texts), TEXTS_PER_PART):
             part = slice(start, start + TEXTS_PER_PART)
-            encoded = self._encode(texts[part])
+            encoded = encode_texts(texts[part], self.tokenizer, max_length=self.max_length)
             vectors[part] = self._embed(encoded)
             counts += encoded.text_counts
         return vectors, counts
@@ -96,12 +96,6 @@ class Embedder:
         states = model_outputs(self.model, encoded, self._forward, precision=self.precision)
         vectors = np.stack(states)[:, : self.dimensions]
         return unit_length(vectors) if self.normalize else vectors
-
-    def _encode(self, texts: Sequence[str]) -> Encoded:
-        """`[CLS] text [SEP]` of each text, truncated."""
-        ids = self.tokenizer.encode_batch(list(texts))
-        features = [build_feature(each, None, self.tokenizer, max_length=self.max_length) for each in ids]
-        return Encoded(features, [None] * len(features), self.tokenizer.pad_id)
 
     def _forward(self, model: Any, inputs: ModelInputs) -> Sequence[np.ndarray]:
         pooled = POOLERS[self.pooling](model.encoder(*inputs).last_hidden_state, inputs.attention_mask)
