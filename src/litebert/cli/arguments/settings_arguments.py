@@ -50,7 +50,12 @@ def _with_hints(settings: type[Settings], positional: Collection[str], defaults:
     # The name of the class begins the message about a wrong value.
     words = re.findall("[A-Z][a-z]+", settings.__name__.removesuffix("Run").removesuffix("Settings"))
     name = "-".join(words).lower()
-    return create_model(name, __base__=(_Arguments, settings), __doc__=settings.__doc__, **fields)
+    created = create_model(name, __base__=(_Arguments, settings), __doc__=settings.__doc__, **fields)
+    # In the help, what a base class shares with other commands comes after the command's own arguments.
+    inherited = {name for base in settings.__mro__[1:] for name in getattr(base, "model_fields", ())}
+    known = created.__pydantic_fields__
+    created.__pydantic_fields__ = {each: known[each] for each in sorted(known, key=inherited.__contains__)}
+    return created
 
 
 class _WrongArgumentError(LitebertError):
