@@ -52,8 +52,11 @@ def test_convert_warns_of_a_target_without_a_tokenizer(model, tiny_tokenizer, tm
     assert not [each for each in caplog.records if each.levelname == "WARNING"]
 
 
-def test_a_directory_saved_by_transformers_5_is_read_after_convert(model, tiny_tokenizer, tmp_path):
+def test_convert_reads_tokenizer_json_unless_the_original_is_given(model, tiny_tokenizer, tmp_path):
+    """The fingerprint is that of the original only with the default `character_coverage`, which this one has not."""
     save_model(model, tmp_path / "m", extra_files={"tokenizer.json": tiny_tokenizer.files()["tokenizer.json"]})
+    convert(str(tmp_path / "m"), tmp_path / "without", to="litebert")
+    assert Tokenizer.load(tmp_path / "without").has_ids_of(tiny_tokenizer)
     tiny_tokenizer.save(tmp_path / "original")
     convert(str(tmp_path / "m"), tmp_path / "t", to="litebert", tokenizer=tmp_path / "original")
     assert Tokenizer.load(tmp_path / "t").fingerprint == tiny_tokenizer.fingerprint

@@ -96,18 +96,20 @@ def test_tokenizer_directory_without_a_manifest_is_read_unchecked(directory, num
 
 
 def test_tokenizer_directory_without_a_vocabulary_is_refused(tmp_path):
-    with pytest.raises(DataError, match=r"no tokenizer here: expected spiece\.model or vocab\.txt"):
+    with pytest.raises(DataError, match=r"no tokenizer here: expected spiece\.model, vocab\.txt or tokenizer\.json"):
         Tokenizer.load(tmp_path)
 
 
-def test_tokenizer_directory_saved_by_transformers_5_is_refused_with_what_to_do(directory):
+def test_tokenizer_directory_without_the_vocabulary_file_is_read_from_tokenizer_json(directory, numbers):
     for name in ("spiece.model", MANIFEST):
         (directory / name).unlink()
-    message = (
-        r"has tokenizer\.json, but litebert reads spiece\.model or vocab\.txt, .*; copy it from the original model"
-    )
-    with pytest.raises(DataError, match=f"{message}, or `litebert convert {directory} OUT --to litebert --tokenizer"):
-        Tokenizer.load(directory)
+    assert Tokenizer.load(directory).has_ids_of(numbers)
+
+
+def test_tokenizer_with_other_settings_or_pieces_has_other_ids(rebuilt, tiny_tokenizer):
+    assert rebuilt().has_ids_of(rebuilt())
+    assert not rebuilt().has_ids_of(rebuilt(digit_comma=False))
+    assert not rebuilt().has_ids_of(tiny_tokenizer)
 
 
 def test_tokenizer_path_that_does_not_exist_is_refused(tmp_path):

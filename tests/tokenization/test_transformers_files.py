@@ -7,9 +7,10 @@ from hypothesis import strategies as st
 from litebert.tasks.masked_text import masked_feature
 from litebert.tokenization.normalize import without_surrogates
 from litebert.tokenization.sentencepiece_model import SentencePieceModel
+from litebert.tokenization.sentencepiece_proto import ModelFile, parse_model
 from litebert.tokenization.text_settings import TextSettings
 from litebert.tokenization.tokenizer import Tokenizer
-from litebert.tokenization.transformers_files import pipeline, text_settings, tokenizer_config
+from litebert.tokenization.transformers_files import pipeline, text_settings, tokenizer_config, unigram_tokenizer
 from support.data.tokenizer_material import lines_of_books, odd_texts
 
 
@@ -132,13 +133,10 @@ def test_tokenizer_config_keeps_the_settings(rebuilt):
         )
 
 
-def test_unigram_tokenizer_without_a_charsmap_has_no_precompiled_step(numbers, monkeypatch):
-    from litebert.tokenization import transformers_files
-    from litebert.tokenization.sentencepiece_proto import ModelFile, parse_model
-
+def test_unigram_tokenizer_without_a_charsmap_has_no_precompiled_step(numbers):
     bare = ModelFile(parse_model(numbers.model.content).pieces, b"")
-    monkeypatch.setattr(transformers_files, "parse_model", lambda content: bare)
-    steps = numbers.model.transformers_tokenizer()["normalizer"]["normalizers"]
+    written = unigram_tokenizer(bare, numbers.settings, numbers.model.specials, never=())
+    steps = written["normalizer"]["normalizers"]
     assert "Precompiled" not in [step["type"] for step in steps]
 
 

@@ -144,8 +144,8 @@ def convert(
         files |= known_tokenizer.files(max_length=_longest_input(files, spec))
     else:
         logger.warning(
-            "%s: has no spiece.model or vocab.txt, so %s gets no tokenizer; give --tokenizer, the directory or the "
-            "vocabulary file of the original model",
+            "%s: has no spiece.model, vocab.txt or tokenizer.json, so %s gets no tokenizer; give --tokenizer, the "
+            "directory or the vocabulary file of the original model",
             *(place, target),
         )
     on_disk = _write(target, model, spec, to=to, extra_files=files, dtype=dtype)
@@ -238,7 +238,8 @@ def is_tf_checkpoint(path: Path) -> bool:
 def vocabulary_directory(path: Path) -> Path | None:
     """The directory of a checkpoint at `path`, or of its files, if it has a vocabulary."""
     directory = path if path.is_dir() else path.parent
-    return directory if any(directory.glob("*.model")) or any(directory.glob("vocab.txt")) else None
+    patterns = ("*.model", "vocab.txt", "tokenizer.json")
+    return directory if any(any(directory.glob(pattern)) for pattern in patterns) else None
 
 
 def _missing(spec: ModelSpec, tensors: Mapping[str, Tensor], allowed: Collection[str]) -> tuple[str, ...]:

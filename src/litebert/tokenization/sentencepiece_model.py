@@ -11,7 +11,7 @@ import sentencepiece
 from litebert.errors import DataError
 from litebert.protobuf_wire import DamagedBytesError
 from litebert.tokenization.normalize import Span, normalize_with_alignment
-from litebert.tokenization.sentencepiece_proto import model_type
+from litebert.tokenization.sentencepiece_proto import ModelFile, model_type, parse_model, serialize_model
 from litebert.tokenization.transformers_files import unigram_tokenizer
 from litebert.tokenization.word_starts import SPACE, google_word_start, word_start
 
@@ -76,10 +76,18 @@ class SentencePieceModel:
         """Text of ids, without special tokens; unknown pieces become "⁇"."""
         return self._processor.decode(list(ids))
 
+    @property
+    def content_for_ids(self) -> bytes:
+        """`content` without settings of the training, which have no effect on ids."""
+        return serialize_model(self._model_file(), unk=self.specials["unk"], pad=self.specials["pad"])
+
     def transformers_tokenizer(self) -> dict[str, Any]:
         """Content of the `tokenizer.json` with which transformers produces the same ids."""
+        return unigram_tokenizer(self._model_file(), self.settings, self.specials, never=self._split_pieces)
+
+    def _model_file(self) -> ModelFile:
         try:
-            return unigram_tokenizer(self.content, self.settings, self.specials, never=self._split_pieces)
+            return parse_model(self.content)
         except DamagedBytesError as error:
             raise DataError(f"{self._where}: a damaged SentencePiece model ({error}); take a fresh copy") from None
 

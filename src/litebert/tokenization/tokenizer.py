@@ -57,6 +57,7 @@ class Tokenizer:
     def load(cls, path: Path | str) -> Self:
         """From a tokenizer, model or run directory, a vocabulary file, or a name on the hub.
 
+        A directory that transformers saved has no vocabulary file; the vocabulary in its `tokenizer.json` is read.
         Defaults where `tokenizer_config.json` lacks a key: lower-cased, no accents, digit-comma rule.
         """
         from litebert.tokenization.tokenizer_directory import read_model
@@ -137,6 +138,14 @@ class Tokenizer:
         """Hexadecimal SHA-256 of the vocabulary file and the settings, which together determine the ids."""
         settings = json.dumps(self.settings.to_dict(), sort_keys=True).encode()
         return hashlib.sha256(self.model.file_name.encode() + b"\0" + settings + b"\0" + self.model.content).hexdigest()
+
+    def has_ids_of(self, other: Tokenizer) -> bool:
+        """Whether both give the same ids, though the vocabulary files may differ in what has no effect on them.
+
+        transformers saves no vocabulary file: the one that is made of its `tokenizer.json` does not record with which
+        settings the original was trained. The fingerprint is the same only if those are the defaults of litebert.
+        """
+        return self.settings == other.settings and self.model.content_for_ids == other.model.content_for_ids
 
     def encode(self, text: str) -> list[int]:
         """Ids of a text, without special tokens."""

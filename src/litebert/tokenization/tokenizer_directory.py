@@ -1,4 +1,7 @@
-"""Tokenizer directories: `spiece.model` (or `vocab.txt`), `tokenizer.json`, `tokenizer_config.json`, `SHA256SUMS`."""
+"""Tokenizer directories: `spiece.model` (or `vocab.txt`), `tokenizer.json`, `tokenizer_config.json`, `SHA256SUMS`.
+
+Those of transformers 5 have no vocabulary file: then `tokenizer.json` is read.
+"""
 
 import json
 import re
@@ -10,6 +13,7 @@ from litebert.files import json_bytes, path_of
 from litebert.manifest import MANIFEST, verify_manifest
 from litebert.tokenization.sentencepiece_model import SentencePieceModel
 from litebert.tokenization.text_settings import TextSettings
+from litebert.tokenization.tokenizer_json import read_tokenizer_json
 from litebert.tokenization.transformers_files import CONFIG_FILE, TOKENIZER_FILE, text_settings, tokenizer_config
 from litebert.tokenization.wordpiece_model import WordPieceModel
 
@@ -26,7 +30,8 @@ def read_model(source: Path | str) -> SubwordModel:
         return _build(path, TextSettings())
     vocabulary = _vocabulary_file(path)
     if (path / MANIFEST).is_file():
-        verify_manifest(path, only=(vocabulary.name, CONFIG_FILE, TOKENIZER_FILE), error=DataError)
+        files = (vocabulary.name, SentencePieceModel.file_name, WordPieceModel.file_name, CONFIG_FILE, TOKENIZER_FILE)
+        verify_manifest(path, only=files, error=DataError)
     config = path / CONFIG_FILE
     return _build(vocabulary, _settings(config) if config.is_file() else TextSettings())
 
@@ -57,19 +62,16 @@ def _vocabulary_file(directory: Path) -> Path:
         raise DataError(f"{directory}: no such file or directory; give a tokenizer directory or a vocabulary file")
     models = sorted(directory.glob("*.model"))
     named = [directory / kind.file_name for kind in (SentencePieceModel, WordPieceModel)]
-    for candidate in [*named, *(models if len(models) == 1 else [])]:
+    for candidate in [*named, *(models if len(models) == 1 else []), directory / TOKENIZER_FILE]:
         if candidate.is_file():
             return candidate
-    expected = " or ".join(path.name for path in named)
-    if (directory / TOKENIZER_FILE).is_file():  # all that `save_pretrained` of transformers 5 writes
-        raise DataError(
-            f"{directory}: has {TOKENIZER_FILE}, but litebert reads {expected}, which transformers 5 does not save; "
-            f"copy it from the original model, or `litebert convert {directory} OUT --to litebert --tokenizer ORIGINAL`"
-        )
-    raise DataError(f"{directory}: no tokenizer here: expected {expected}; give another directory")
+    expected = ", ".join(path.name for path in named)
+    raise DataError(f"{directory}: no tokenizer here: expected {expected} or {TOKENIZER_FILE}; give another directory")
 
 
 def _build(path: Path, settings: TextSettings) -> SubwordModel:
+    if path.suffix == ".json":
+        return read_tokenizer_json(_content(path), settings, where=str(path))
     kind = WordPieceModel if path.suffix == ".txt" else SentencePieceModel
     return kind(_content(path), settings, where=str(path))
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection, Mapping
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from litebert.tokenization.sentencepiece_proto import ModelFile, ScoredPiece, parse_model
+from litebert.tokenization.sentencepiece_proto import ModelFile, ScoredPiece
 from litebert.tokenization.word_starts import SPACE
 
 if TYPE_CHECKING:
@@ -25,6 +25,12 @@ if TYPE_CHECKING:
 
 TOKENIZER_FILE = "tokenizer.json"
 CONFIG_FILE = "tokenizer_config.json"
+
+NEVER_PENALTY = 1000.0
+"""Subtracted from the score of a piece that must never be chosen: more than any split of at most 16 characters costs.
+
+Unlike a score that is made up it leaves the score of the piece known, so that `tokenizer_json.py` can read it again.
+"""
 
 _SETTING_NAMES = {"lowercase": "do_lower_case", "keep_accents": "keep_accents", "digit_comma": "digit_comma_rule"}
 """Setting → key of `tokenizer_config.json`; transformers' key where it has one."""
@@ -54,10 +60,9 @@ def text_settings(config: Mapping[str, Any], *, where: str) -> TextSettings:
 
 
 def unigram_tokenizer(
-    content: bytes, settings: TextSettings, specials: Mapping[str, str], *, never: Collection[str]
+    model: ModelFile, settings: TextSettings, specials: Mapping[str, str], *, never: Collection[str]
 ) -> dict[str, Any]:
     """Content of `tokenizer.json` for a SentencePiece model that must not use the pieces in `never`."""
-    model = parse_model(content)
     scores = _scores(model, never)
     vocabulary = [[piece.piece, score] for piece, score in zip(model.pieces, scores, strict=True)]
     ids = {piece.piece: index for index, piece in enumerate(model.pieces)}
@@ -90,15 +95,18 @@ def _scores(model: ModelFile, never: Collection[str]) -> list[float]:
 
     A piece in `never` scores below the split into its single characters.
     """
-    normal = {piece.piece: piece.score for piece in model.pieces if piece.is_normal}
-    best, worst = max(normal.values()), min(normal.values())
+    best = max(piece.score for piece in model.pieces if piece.is_normal)
 
     def score(piece: ScoredPiece) -> float:
-        if piece.piece in never:
-            return sum(normal.get(character, worst) for character in piece.piece) - 0.1
-        return len(piece.piece.encode()) * best - 0.1 if piece.is_user_defined else piece.score
+        score = user_defined_score(piece.piece, best) if piece.is_user_defined else piece.score
+        return score - NEVER_PENALTY if piece.piece in never else score
 
     return [score(piece) for piece in model.pieces]
+
+
+def user_defined_score(piece: str, best: float) -> float:
+    """The score of a user-defined piece, where `best` is the greatest of all others."""
+    return len(piece.encode()) * best - 0.1
 
 
 def _normalizers(settings: TextSettings, charsmap: bytes) -> list[dict[str, Any]]:

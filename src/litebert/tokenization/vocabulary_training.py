@@ -16,13 +16,11 @@ from pydantic import Field, model_validator
 from litebert.errors import ConfigError, DataError
 from litebert.randomness import rng_for
 from litebert.tokenization.sentencepiece_model import SentencePieceModel
+from litebert.tokenization.sentencepiece_proto import CHARACTER_COVERAGE, MAX_SENTENCE_BYTES
 from litebert.tokenization.text_settings import TextSettings
 from litebert.tokenization.tokenizer import Tokenizer
 
 logger = logging.getLogger(__name__)
-
-_MAX_SENTENCE_BYTES = 2**30
-"""SentencePiece silently skips longer lines; its default is 4192."""
 
 
 class VocabularyTooLargeError(DataError):
@@ -42,7 +40,7 @@ class TokenizerSettings(TextSettings):
     vocab_size: int = Field(default=30_000, gt=5)
     """Number of pieces, including the five special tokens and `user_defined_symbols`."""
 
-    character_coverage: float = Field(default=0.99995, ge=0.98, le=1.0)
+    character_coverage: float = Field(default=CHARACTER_COVERAGE, ge=0.98, le=1.0)
     """Share of the characters of the texts that the vocabulary covers; the rarest become unknown."""
 
     input_sentence_size: int = Field(default=10_000_000, gt=0)
@@ -109,7 +107,7 @@ def _train(lines: list[str], settings: TokenizerSettings) -> bytes:
             model_type="unigram",
             vocab_size=settings.vocab_size,
             character_coverage=settings.character_coverage,
-            max_sentence_length=_MAX_SENTENCE_BYTES,
+            max_sentence_length=MAX_SENTENCE_BYTES,
             pad_id=0,
             pad_piece=specials["pad"],
             unk_id=1,

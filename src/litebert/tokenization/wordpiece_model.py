@@ -33,7 +33,7 @@ class WordPieceModel:
     def __init__(self, content: bytes, settings: TextSettings, *, where: str) -> None:
         """Read a vocabulary, one piece a line; raises DataError, which begins with `where`."""
         tokenizers = import_extra("tokenizers", extra="hf", needed_for=f"{where}: a WordPiece vocabulary")
-        self.content = content
+        self.content = self.content_for_ids = content
         self.settings = settings.replace(digit_comma=False)
         self.vocabulary = _vocabulary(content, where=where, specials=self.specials)
         steps = {**self.transformers_tokenizer(), "added_tokens": [], "post_processor": None}

@@ -114,7 +114,7 @@ def _validate_vocabulary(source: str, weights: SourceWeights, tokenizer: Tokeniz
     """Token ids must mean the same tokens; without a vocabulary only their number can be compared."""
     if weights.tokenizer is None:
         logger.info("%s: has no vocabulary, so only the number of tokens is compared", source)
-    elif Tokenizer.load(weights.tokenizer).fingerprint != tokenizer.fingerprint:
+    elif not Tokenizer.load(weights.tokenizer).has_ids_of(tokenizer):
         raise ConfigError(
             f"init_checkpoint: {source} was trained with another vocabulary than that of the corpus; build the corpus "
             f"with --tokenizer {weights.tokenizer}"

@@ -10,6 +10,6 @@ from litebert.tokenization.tokenizer import Tokenizer
 def open_matching_corpus(corpus: Path, split: Split, *, model: Path) -> Corpus:
     """A split of `corpus`; ConfigError if the tokenizer in the directory `model` is another than the corpus's."""
     opened = Corpus.open(corpus, split)
-    if Tokenizer.load(model).fingerprint != Tokenizer.load(opened.tokenizer_directory).fingerprint:
+    if not Tokenizer.load(model).has_ids_of(Tokenizer.load(opened.tokenizer_directory)):
         raise ConfigError(f"{corpus}: was built with another tokenizer than {model}; build it with the model's")
     return opened
