@@ -96,6 +96,20 @@ def test_finished_run_with_other_documents_in_its_mixture_is_refused(corpus_dire
         pretrain(run, tmp_path / "run")
 
 
+def test_run_that_was_extended_and_is_shortened_again_has_its_earlier_best_model(corpus_directory, tmp_path):
+    best = ["metric_for_best_model=mlm_loss", "train.evaluate_every=2 steps", "train.checkpoint_every=9 steps"]
+    permitted = "train.allow_config_changes=[train.duration]"
+    first = pretrain(plan(corpus_directory, *best, "train.duration=2 steps"), tmp_path / "run")
+    weights = (first.model / "model.safetensors").read_bytes()
+    longer = plan(corpus_directory, *best, "train.duration=8 steps", permitted)
+    with pytest.raises(KilledError):
+        pretrain(longer, tmp_path / "run", callbacks=[killer("step", 7)])
+    assert (tmp_path / "run" / "best").is_dir()
+    again = pretrain(plan(corpus_directory, *best, "train.duration=2 steps", permitted), tmp_path / "run")
+    assert (again.model / "model.safetensors").read_bytes() == weights
+    assert (again.model / "evaluation.json").is_file()
+
+
 @pytest.mark.parametrize("content", [None, ""])
 def test_run_whose_environment_is_gone_or_damaged_finishes(corpus_directory, source, tmp_path, content):
     run = plan(corpus_directory, *THREE_STEPS, f"init_checkpoint={source}")

@@ -230,13 +230,13 @@ def _validation_examples(start: PretrainStart) -> str:
 
 
 def _best_place(directory: RunDirectory, steps: int) -> Path | None:
-    """Where the best model is: in `model/` of a run that was finished before, which `last/` beside it reveals.
+    """Where the best model is: in `best/`, or in `model/` of a run that was finished before, which `last/` reveals.
 
-    None for that of a step after the `steps` of the run, which `BestModel` forgets too.
+    None if both are of a step after the `steps` of the run, which `BestModel` forgets too.
     """
-    is_finished = directory.last.is_dir() and directory.model.is_dir()
-    place = directory.best if directory.best.exists() else directory.model if is_finished else None
-    return place if place and step_of_best(place) <= steps else None
+    was_finished = directory.last.is_dir() and directory.model.is_dir()
+    places = [*([directory.best] if directory.best.exists() else []), *([directory.model] if was_finished else [])]
+    return next((place for place in places if step_of_best(place) <= steps), None)
 
 
 def _milestones(run: PretrainRun, directory: RunDirectory, tokenizer: Tokenizer) -> Milestones:
