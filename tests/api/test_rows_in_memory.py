@@ -5,7 +5,7 @@ import logging
 import pytest
 
 import litebert
-from litebert.errors import DataError
+from litebert.errors import ConfigError, DataError
 from litebert.model.io.model_directory import save_model
 from litebert.model.models import ForSequenceClassification
 from litebert.tasks.readers.columns import SavedTask
@@ -70,3 +70,8 @@ def test_messages_about_a_file_keep_its_lines(classifier, tmp_path):
     (tmp_path / "rows.csv").write_text("text,label\na film,good\na play,\n")
     with pytest.raises(DataError, match=r"rows\.csv:3: .* in 1 of 2 rows \(line 3\); .*\(unlabelled_rows=\"skip\"\)"):
         litebert.evaluate(classifier, tmp_path / "rows.csv")
+
+
+def test_unknown_choice_for_rows_without_a_label_is_refused(tuned, opinions):
+    with pytest.raises(ConfigError, match="unlabelled_rows: 'skipp', expected error or skip"):
+        litebert.evaluate(tuned.model, opinions, unlabelled_rows="skipp")

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import torch
@@ -53,6 +53,8 @@ def evaluate(
     """
     if isinstance(model, Predictor):
         raise ConfigError("model: expected a directory or a name on the hub, found a Predictor; its scores are in fp32")
+    if unlabelled_rows not in get_args(UnlabelledRows):
+        raise ConfigError(f"unlabelled_rows: {unlabelled_rows!r}, expected error or skip")
     names = metric_names(metrics)
     pipeline = Pipeline.load(model_directory(model), device=usable_device(device))
     source = DataSource.of(data, "data")

@@ -9,7 +9,7 @@ from typing import Final
 from litebert.errors import LitebertError
 from litebert.tasks.readers.labelled_rows import SKIP_ADVICE
 
-_OPTION: Final = re.compile(r"--(text-pair|text|label|options|task-type|dev)\b")
+_OPTION: Final = re.compile(r"--(text-pair|text|label|options|task-type|dev|encoding|invalid-utf8)\b")
 
 
 @contextmanager

@@ -72,9 +72,10 @@ def train_tokenizer(
         invalid_utf8: what to do with bytes that the encoding does not have, as of `CorpusSettings`.
         settings: fields of `TokenizerSettings`, such as `vocab_size=8000`.
     """
-    result = tokenizer_command.train(
-        *(_listed(files), TokenizerSettings(**settings), path_of(out)), encoding=encoding, invalid_utf8=invalid_utf8
-    )
+    with in_terms_of_python({}):
+        result = tokenizer_command.train(
+            *(_listed(files), TokenizerSettings(**settings), path_of(out)), encoding=encoding, invalid_utf8=invalid_utf8
+        )
     if result.report.loses_many_marks:
         logger.warning("%s: %s", out, result.report.lost_marks())
     return Tokenizer.load(out)
@@ -94,14 +95,15 @@ def build_corpus(
         workers: number of processes.
         settings: fields of `CorpusSettings`, such as `dedup_exact=True`.
     """
-    report = corpus_command.build(
-        [str(path) for path in _listed(files)],
-        path_of(tokenizer),
-        CorpusSettings(**settings),
-        path_of(out),
-        validation=[str(path) for path in _listed(validation)],
-        workers=workers,
-    )
+    with in_terms_of_python({}):
+        report = corpus_command.build(
+            [str(path) for path in _listed(files)],
+            path_of(tokenizer),
+            CorpusSettings(**settings),
+            path_of(out),
+            validation=[str(path) for path in _listed(validation)],
+            workers=workers,
+        )
     assert isinstance(report, CorpusReport)
     return report
 

@@ -15,6 +15,8 @@ _ASCII: Final = "\r\n {a"
 
 def _text_encoding(name: str) -> str:
     """The name of an encoding that Python knows, in which lines end at the same byte as in ASCII; ValueError if not."""
+    if name.lower().replace("_", "-") == "utf-8-sig":
+        return "utf-8"  # a byte order mark is always removed
     try:
         b"\xff".decode(name, "replace")
         is_like_ascii = _ASCII.encode(name) == _ASCII.encode()
@@ -26,6 +28,9 @@ def _text_encoding(name: str) -> str:
     if not is_like_ascii:
         raise ValueError("not an extension of ASCII; convert the files to UTF-8")
     return name
+
+
+TextEncoding = Annotated[str, AfterValidator(_text_encoding)]
 
 
 class CorpusSettings(Settings):
@@ -52,7 +57,7 @@ class CorpusSettings(Settings):
     dedup_minhash_threshold: float | None = Field(default=None, ge=0.5, le=1)
     """Keep only the first of documents whose sets of five-word sequences have at least this Jaccard index, such as
     0.8; needs about 300 bytes of memory per document."""
-    encoding: Annotated[str, AfterValidator(_text_encoding)] = "utf-8"
+    encoding: TextEncoding = "utf-8"
     """Encoding of text files and JSON lines, such as latin-1 or cp1252: an extension of ASCII that Python knows."""
     invalid_utf8: InvalidUtf8 = "replace_few"
     """Bytes that are not UTF-8, or not `encoding`: `replace` them by U+FFFD and count the lines; `error`: stop.

@@ -21,7 +21,7 @@ from litebert.tasks.readers.columns import (
     with_default_pair,
 )
 from litebert.tasks.readers.csv_files import log_semicolons
-from litebert.tasks.readers.labelled_rows import without_blank_rows, without_unlabelled_rows
+from litebert.tasks.readers.labelled_rows import log_skipped, without_blank_rows, without_unlabelled_rows
 from litebert.tasks.readers.splits import warn_duplicates, warn_labels
 from litebert.tasks.readers.tables import Table, hub_table, read_table
 from litebert.tasks.readers.text_files import format_ending
@@ -76,7 +76,9 @@ def read_labelled(
             validate_label_is_no_text(columns, path)  # the cause, where texts look like labels
             raise
         validate_columns_read(named, task_type.reader.input_columns, task_type.name)
-        table = labelled if task_type.reader.needs_label else table
+        if task_type.reader.needs_label:
+            log_skipped(table, labelled, "have no label")
+            table = labelled
         if task_type.reader.saves_columns:  # questions have columns of other names
             validate_label_is_no_text(columns, path)
         if default_pair and task_type.reader.reads_pairs:

@@ -251,9 +251,9 @@ def numbers_of(labels: Sequence[str]) -> tuple[str, ...] | None:
 def reorder_labels(prediction: np.ndarray, labels: Sequence[str], own: Sequence[str]) -> np.ndarray:
     """The prediction of a model with the labels `own`, its last axis in the order of `labels`.
 
-    Labels without names (LABEL_0) may be numbers in `labels`.
+    Labels without names (LABEL_0) may be numbers in the other.
     """
-    if tuple(labels) == tuple(own):
+    labels, own = (numbers_of(each) or tuple(each) for each in (labels, own))
+    if labels == own:
         return prediction
-    own = own if set(labels) <= set(own) else numbers_of(own) or own
     return prediction[..., [list(own).index(label) for label in labels]]

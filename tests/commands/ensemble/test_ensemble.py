@@ -5,6 +5,7 @@ import shutil
 
 import pytest
 
+from litebert.commands.ensemble import examples
 from litebert.commands.finetune.finetune import finetune
 from litebert.commands.finetune.finetune_settings import FinetuneRun
 from litebert.commands.predict import input_file
@@ -25,6 +26,7 @@ from litebert.model.models import (
 )
 from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
 from litebert.tasks.input_settings import InputSettings
+from litebert.tasks.read_labelled import read_any_table
 from litebert.tasks.readers.columns import Columns
 from litebert.tokenization.vocabulary_training import TokenizerSettings, train_tokenizer
 from support.data.benchmark_files import write_cola, write_race
@@ -436,10 +438,18 @@ def test_ensemble_leaves_blank_rows_of_a_labelled_file_out(classifiers, opinions
 
 
 def test_ensemble_that_scores_reads_the_rows_of_its_output_once(classifiers, opinions, tmp_path, monkeypatch):
-    windows, calls = InputFile.windows, []
-    monkeypatch.setattr(InputFile, "windows", lambda file: calls.append(file) or windows(file))
+    calls = []
+    monkeypatch.setattr(InputFile, "windows", lambda file: pytest.fail("rows of a labelled table are no windows"))
+    monkeypatch.setattr(examples, "read_any_table", lambda path: calls.append(path) or read_any_table(path))
     assert run_ensemble(classifiers(2), opinions, out=tmp_path / "out.csv").score
     assert len(calls) == 1
+
+
+def test_blank_rows_of_questions_with_options_are_left_out_of_an_output(tiny_tokenizer, tmp_path):
+    model, file = save_member("choices.jsonl", tiny_tokenizer, tmp_path / "model", 0), tmp_path / "rows.csv"
+    file.write_text("text,option1,option2,label\na,b,c,A\n,,,\nd,e,f,B\n")
+    run_ensemble([model], file, out=tmp_path / "out.csv")
+    assert len((tmp_path / "out.csv").read_text().splitlines()) == 3
 
 
 @pytest.mark.parametrize("metric", ["f1", "precision"])

@@ -32,9 +32,10 @@ def test_numbers_are_labels_without_names(save, tmp_path, capsys):
     for examples in (("--task", "cola", "--task-dir", glue), ("--data", file)):
         first, second = (scores(capsys, "evaluate", model, *examples) for model in (named, unnamed))
         assert json.dumps(first).replace('"0"', '"LABEL_0"').replace('"1"', '"LABEL_1"') == json.dumps(second)
-    compared = ("compare", unnamed, "--baseline", save("another", ("LABEL_0", "LABEL_1")))
-    found = scores(capsys, *compared, "--task", "cola", "--task-dir", glue)
-    assert found["metrics"]["matthews"]["difference"]["difference"] == 0
+    for first, second in ((unnamed, save("another", ("LABEL_0", "LABEL_1"))), (unnamed, named), (named, unnamed)):
+        for examples, metric in ((("--task", "cola", "--task-dir", glue), "matthews"), (("--data", file), "accuracy")):
+            found = scores(capsys, "compare", first, "--baseline", second, *examples)
+            assert found["metrics"][metric]["difference"]["difference"] == 0
 
 
 def test_labels_of_mnli_have_to_be_named(save, tmp_path, capsys):

@@ -85,6 +85,14 @@ def test_run_with_calibration_resumes_exactly(values, tmp_path):
     assert json.dumps(resumed.best) == json.dumps(whole.best)
 
 
+@pytest.mark.parametrize(
+    "data", [{"task": "sts-b", "directory": "glue"}, {"train": "x.csv", "task_type": "regression"}]
+)
+def test_calibration_of_a_named_task_is_refused_with_the_settings(values, data):
+    with pytest.raises(ConfigError, match="calibrate: regression does not choose one class"):
+        run(values, calibrate=True, data=data)
+
+
 def test_calibration_of_scores_is_refused(values, tmp_path):
     rows = "\n".join(f"a film {number},{number / 7:.2f}" for number in range(24))
     for name in ("train", "dev"):

@@ -67,6 +67,9 @@ def test_count_rows_of_each_format(tmp_path):
 
 def test_default_recipe_is_that_of_a_base_model_with_few_rows_where_sizes_cannot_be_read(tmp_path):
     assert count_rows(tmp_path / "none.csv") is None
+    (tmp_path / "some.csv").write_text("text,label\na,x\nb,\n,\n")
+    assert count_rows(tmp_path / "some.csv") == 2
+    assert count_rows(tmp_path / "some.csv", label="label") == 1
     (tmp_path / "model").mkdir()
     assert hidden_size_of(str(tmp_path / "model")) is None
     run = load_finetune_config("default", given=missing(tmp_path), out=tmp_path / "run")

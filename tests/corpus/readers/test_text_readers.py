@@ -154,3 +154,12 @@ def test_format_of_uses_the_longest_known_ending(tmp_path):
 def test_row_of_nul_characters_is_an_empty_document(tmp_path):
     content = b'{"text": "\\u0000 \\u0000"}\n{"text": "a"}\n'
     assert read(tmp_path / "a.jsonl", content)[1] == {"empty documents": 1}
+
+
+def test_byte_order_mark_of_utf_8_contradicts_another_encoding(tmp_path):
+    (tmp_path / "text.txt").write_bytes(b"\xef\xbb\xbf\xc3\x9cber")
+    for encoding in ("utf-8", "UTF8", "utf-8-sig", "UTF_8_SIG"):
+        reader = TextReader(tmp_path / "text.txt", CorpusSettings(encoding=encoding), Counter())
+        assert [text for _, text in reader.lines() if text] == ["Über"]
+    with pytest.raises(DataError, match=r"begins with a byte order mark of UTF-8, and encoding is cp1252; read such"):
+        list(TextReader(tmp_path / "text.txt", CorpusSettings(encoding="cp1252"), Counter()).lines())

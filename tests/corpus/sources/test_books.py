@@ -146,3 +146,13 @@ def test_sentences_that_begin_like_headings_are_kept(tmp_path, line, is_heading)
     text, counts = written(tmp_path, f"He ran.\n{line}\nShe slept.\n", documents="chapter")
     assert counts.get("chapter headings", 0) == is_heading
     assert (line in text) == (not is_heading)
+
+
+def test_books_in_another_encoding_are_refused_until_it_is_named(tmp_path):
+    (tmp_path / "book.txt").write_bytes("\n".join(["Über den Fluß"] * 20).encode("cp1252"))
+    with pytest.raises(DataError, match=r"book\.txt:1: 20 of 20 lines.* --encoding latin-1"):
+        write_books([tmp_path / "book.txt"], BookSettings(), tmp_path / "out.txt")
+    write_books([tmp_path / "book.txt"], BookSettings(encoding="cp1252"), tmp_path / "out.txt")
+    assert "Über den Fluß" in (tmp_path / "out.txt").read_text(encoding="utf-8")
+    report = write_books([tmp_path / "book.txt"], BookSettings(invalid_utf8="replace"), tmp_path / "other.txt")
+    assert report.counts["lines repaired"] == 20

@@ -115,11 +115,13 @@ def test_rows_without_options_or_lists_of_labels_are_counted_too(tmp_path, task_
         read_labelled(write(tmp_path / "x.jsonl", rows), options=ReadOptions(task_type=task_type))
 
 
-def test_empty_labels_that_say_there_is_none_are_kept(tmp_path):
+def test_empty_labels_that_say_there_is_none_are_kept(tmp_path, caplog):
+    caplog.set_level(logging.INFO)
     labels = json_lines({"text": "a", "label": ["x"]}, {"text": "b", "label": []}, {"text": "c", "label": ["y"]})
     assert len(read_labelled(write(tmp_path / "x.jsonl", labels), options=SKIP).examples) == 3
     questions = "question,context,answer\nWho?,Ann ran.,Ann\nWhy?,Ann ran.,\n"
     assert len(read_labelled(write(tmp_path / "x.csv", questions), options=SKIP).examples) == 2
+    assert "have no label" not in caplog.text
 
 
 def test_column_without_any_label_is_an_error_where_rows_without_a_label_are_skipped(tmp_path):

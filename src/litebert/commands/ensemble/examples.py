@@ -12,7 +12,13 @@ from litebert.commands.predict.input_file import InputFile
 from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
 from litebert.tasks.benchmarks.benchmarks import benchmark_task
 from litebert.tasks.labelled_data import LabelledData, Task
-from litebert.tasks.read_labelled import read_labelled, task_for, task_of_benchmark, validate_columns_apply
+from litebert.tasks.read_labelled import (
+    read_any_table,
+    read_labelled,
+    task_for,
+    task_of_benchmark,
+    validate_columns_apply,
+)
 from litebert.tasks.results import DecodedPrediction
 from litebert.tasks.types.task_type import ReadOptions
 
@@ -49,10 +55,11 @@ def with_rows(examples: Examples, source: InputFile, output: Path, result: type[
     """`examples` with the rows of their file; OutputError for rows that `output` cannot hold beside a `result`."""
     if source.write_directory is not None:
         return examples
-    rows = [row for window in source.windows() for row in window.rows]
     if source.file_format is None and examples.data.lines is not None:  # blank rows are no examples
         lines = set(examples.data.lines)
-        rows = [row for row in rows if row.line in lines]
+        rows = [row for row in read_any_table(source.path).rows if row.line in lines]
+    else:
+        rows = [row for window in source.windows() for row in window.rows]
     source.output_format(output).validate(rows, result.columns)
     return replace(examples, rows=rows)
 

@@ -22,7 +22,7 @@ from litebert.tasks.encoded import Encoded, warn_empty
 from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.labelled_data import LabelledData, Task
 from litebert.tasks.metrics.metrics import OF_SECOND_LABEL
-from litebert.tasks.results import DecodedPrediction
+from litebert.tasks.results import DecodedPrediction, numbers_of
 from litebert.tasks.types.registry import task_type_of
 from litebert.tasks.types.task_type import Prediction, Scored, TaskType
 
@@ -112,7 +112,7 @@ def members_at(sources: Sequence[str]) -> list[Member]:
     first = members[0]
     for member in members[1:]:
         # The output of a regression is named by the column of its scores, which tells no tasks apart.
-        same_labels = not first.task_type.has_labels or set(member.spec.labels) == set(first.spec.labels)
+        same_labels = not first.task_type.has_labels or set(_names(member)) == set(_names(first))
         if member.task_type is not first.task_type or not same_labels:
             raise ConfigError(
                 f"{member.path}: its task is {member.describe()}, that of {first.path} is {first.describe()}; give "
@@ -121,10 +121,15 @@ def members_at(sources: Sequence[str]) -> list[Member]:
     return members
 
 
+def _names(member: Member) -> tuple[str, ...]:
+    """The labels of a member; numbers for those without names (LABEL_0)."""
+    return numbers_of(member.spec.labels) or member.spec.labels
+
+
 def validate_label_order(members: Sequence[Member], task: Task | None) -> None:
     """Raise ConfigError where a metric of the second label is asked of models with labels in other orders."""
     asked = [name for name in task.metrics if name in OF_SECOND_LABEL] if task else []
-    if asked and len({member.spec.labels for member in members}) > 1:
+    if asked and len({_names(member) for member in members}) > 1:
         raise ConfigError(
             f"metrics: {asked[0]} is that of the second label, and the models have their labels in other orders"
         )

@@ -83,11 +83,14 @@ def hidden_size_of(model: str) -> int | None:
         return None
 
 
-def count_rows(file: Path) -> int | None:
-    """Examples of a labelled file; None where it cannot be read, which the run itself reports."""
+def count_rows(file: Path, *, label: str | None = None) -> int | None:
+    """Examples of a labelled file; None where it cannot be read, which the run itself reports.
+
+    With `label`, the name of a column, only those of a table with a label are counted.
+    """
     from litebert.hub_datasets import is_dataset_name, load_split
     from litebert.tasks.read_labelled import types_with_format  # imports torch
-    from litebert.tasks.readers.labelled_rows import is_blank
+    from litebert.tasks.readers.labelled_rows import is_blank, is_unlabelled
     from litebert.tasks.readers.tables import open_table
 
     try:
@@ -97,6 +100,7 @@ def count_rows(file: Path) -> int | None:
         file_format = formats[0].reader.file_format if formats else None
         if file_format:
             return sum(1 for _ in file_format.iter_inputs(file))
-        return sum(not is_blank(row) for row in open_table(file)[1])
+        rows = (row for row in open_table(file)[1] if not is_blank(row))
+        return sum(label is None or not is_unlabelled(row, label) for row in rows)
     except LitebertError:
         return None

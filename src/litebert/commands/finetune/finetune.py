@@ -19,7 +19,7 @@ from litebert.commands.finetune.earlier_run import (
     weights_fingerprint,
 )
 from litebert.commands.finetune.finetune_result import FinetuneResult, finetune_card, provenance
-from litebert.commands.finetune.finetune_settings import FinetuneRun
+from litebert.commands.finetune.finetune_settings import FinetuneRun, validate_calibrates
 from litebert.commands.finetune.fit_heads import fit_heads
 from litebert.commands.finetune.setup import (
     RunData,
@@ -88,8 +88,8 @@ def _train(
     run: FinetuneRun, directory: RunDirectory, world: DistributedContext, callbacks: Sequence[Callback]
 ) -> FinetuneResult:
     data = read_data(run)
-    if run.calibrate and not get_task_type(data.task.task_type).predicts_one_class:
-        raise ConfigError(f"calibrate: {data.task.task_type} does not choose one class; set calibrate=false")
+    if run.calibrate:
+        validate_calibrates(data.task.task_type)
     weights = loss_weights(run, data.train)
     model_fingerprint = world.on_rank_zero(lambda: weights_fingerprint(run))
     pipeline = _pipeline(run, data)

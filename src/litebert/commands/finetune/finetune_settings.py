@@ -18,7 +18,7 @@ from litebert.commands.finetune.default_settings import (
 from litebert.commands.recipes import load_recipe
 from litebert.commands.runs.card_settings import CardSettings
 from litebert.commands.runs.compute import Compute
-from litebert.errors import LitebertError
+from litebert.errors import ConfigError, LitebertError
 from litebert.model.config import Pooling
 from litebert.model.layers.lora_settings import Freeze, LoRASettings
 from litebert.settings import NameOrNames, Settings, merged_settings, with_overrides
@@ -209,6 +209,8 @@ class FinetuneRun(Settings):
             raise ValueError("train.fsdp: fine-tuning does not shard the model; set it to false")
         if self.keep_head and self.from_scratch:
             raise ValueError("keep_head: a model from scratch has no head to keep; set one of the two to false")
+        if self.calibrate and (named := self._named_task_type()):
+            validate_calibrates(named)
         if self.early_stopping_patience and self.train.evaluate_every is None:
             raise ValueError(
                 "early_stopping_patience: the model is evaluated once, at the end; set train.evaluate_every, or leave "
@@ -226,6 +228,11 @@ class FinetuneRun(Settings):
         """The card and what the model is compared with."""
         return ("card", "baseline")
 
+    def _named_task_type(self) -> str | None:
+        """The task type, where it is known before a file is read."""
+        data = self.data
+        return benchmark_task(data.task).task_type if isinstance(data, BenchmarkFiles) else data.task_type
+
     def _without_training(self) -> str | None:
         """The setting that keeps the encoder, or a head that was trained with it, as it is."""
         if self.adapters is not None:
@@ -233,6 +240,14 @@ class FinetuneRun(Settings):
         if self.freeze not in (None, "nothing", "embeddings"):
             return f"freeze={self.freeze}"
         return "keep_head" if self.keep_head else None
+
+
+def validate_calibrates(task_type: str) -> None:
+    """Raise ConfigError for `calibrate` where no single class is predicted."""
+    from litebert.tasks.types.registry import get_task_type  # imports torch
+
+    if not get_task_type(task_type).predicts_one_class:
+        raise ConfigError(f"calibrate: {task_type} does not choose one class; set calibrate=false")
 
 
 RecipeSet = Literal["paper", "small"]
@@ -280,7 +295,7 @@ def _defaults(run: FinetuneRun, out: Path | None) -> dict[str, Any]:
 def num_training_rows(data: LabelledFiles | BenchmarkFiles) -> int | None:
     """Rows of the training file, or of the official one of a benchmark; None where they are not known."""
     if isinstance(data, LabelledFiles):
-        return count_rows(data.train)
+        return count_rows(data.train, label=data.columns.label_name if data.unlabelled_rows == "skip" else None)
     if own := data.split_files.get("train"):
         from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit  # imports torch
 

@@ -5,6 +5,7 @@ Every format is read as the same stream: lines, and None where a document ends.
 
 import json
 import re
+from codecs import lookup
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -50,6 +51,11 @@ class TextReader:
         for number, line in lines:
             if line.startswith(UTF_16_BOMS):
                 raise DataError(f"{self.path}:1: is UTF-16, expected UTF-8; convert the file")
+            if line.startswith(UTF_8_BOM) and lookup(self.settings.encoding).name != "utf-8":
+                raise DataError(
+                    f"{self.path}:1: begins with a byte order mark of UTF-8, and encoding is {self.settings.encoding}; "
+                    "read such files without --encoding"
+                )
             yield number, line.removeprefix(UTF_8_BOM)
             break
         yield from lines

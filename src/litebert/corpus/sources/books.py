@@ -7,7 +7,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Literal
 
-from litebert.corpus.corpus_settings import CorpusSettings
+from litebert.corpus.corpus_settings import CorpusSettings, InvalidUtf8, TextEncoding
 from litebert.corpus.readers.documents import find_files
 from litebert.corpus.readers.line_problems import LineProblems
 from litebert.corpus.readers.text_readers import TextReader
@@ -49,6 +49,10 @@ class BookSettings(Settings):
     marks of emphasis."""
     gutenberg: bool = False
     """Leave out the text before the START and after the END line of Project Gutenberg; count files without them."""
+    encoding: TextEncoding = "utf-8"
+    """Encoding of the files, such as latin-1 or cp1252: an extension of ASCII that Python knows."""
+    invalid_utf8: InvalidUtf8 = "replace_few"
+    """Bytes that the encoding does not have, as in `corpus build`."""
 
 
 def write_books(patterns: Sequence[str | Path], settings: BookSettings, out: Path) -> SourceReport:
@@ -59,8 +63,9 @@ def write_books(patterns: Sequence[str | Path], settings: BookSettings, out: Pat
 
 def _documents(files: Sequence[Path], settings: BookSettings, counts: Counter[str]) -> Iterator[str | None]:
     problems = LineProblems()
+    reading = CorpusSettings(encoding=settings.encoding, invalid_utf8=settings.invalid_utf8)
     for path in files:
-        book = TextReader(path, CorpusSettings(), counts)
+        book = TextReader(path, reading, counts)
         lines: Lines = (text for _, text in book.lines())
         if settings.gutenberg:
             lines = _without_licence(lines, counts)
@@ -73,6 +78,8 @@ def _documents(files: Sequence[Path], settings: BookSettings, counts: Counter[st
         yield None
         counts["books"] += 1
         problems.add(book.problems)
+        for part in (book.problems, problems):
+            part.refuse_many_damaged(reading)
     problems.warn()
 
 

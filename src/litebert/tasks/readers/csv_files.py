@@ -33,7 +33,7 @@ def delimiter_of(path: Path) -> str:
     """
     if format_ending(path) != CSV:
         return COMMA
-    with open_text(path, newline="\n") as file:
+    with open_text(path, newline="") as file:
         signs = _QUOTED.sub("", file.readline())
     if COMMA in signs:
         return COMMA

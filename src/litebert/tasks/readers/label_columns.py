@@ -13,6 +13,7 @@ from litebert.tasks.readers.tables import Table, json_text
 from litebert.tasks.results import SEPARATOR, numbers_of
 
 NUMBER: Final = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|[+-]?(nan|inf|infinity)", re.ASCII | re.IGNORECASE)
+_DECIMAL_COMMA: Final = re.compile(r"[+-]?\d+,\d+", re.ASCII)
 MAX_INTEGER_CLASSES: Final = 20
 """A column with more distinct whole numbers than this is guessed to be a score."""
 
@@ -52,10 +53,22 @@ def label_indices(table: Table, label: str, values: Sequence[str], names: Sequen
 
 def label_scores(table: Table, label: str, values: Sequence[str]) -> list[float]:
     """Each value as a finite number."""
+    refuse_decimal_commas(table, label, values)
     for row, value in zip(table.rows, values, strict=True):
         if not NUMBER.fullmatch(value) or not math.isfinite(float(value)):
             raise DataError(f"{table.path}:{row.line}: field {label!r}: {value!r} is not a finite number")
     return [float(value) for value in values]
+
+
+def refuse_decimal_commas(table: Table, label: str, values: Sequence[str]) -> None:
+    """DataError if every value is a whole number or has a decimal comma, and one has."""
+    lines = [row.line for row, value in zip(table.rows, values, strict=True) if _DECIMAL_COMMA.fullmatch(value)]
+    if lines and all(NUMBER.fullmatch(value.replace(",", ".", 1)) for value in values):
+        value = values[[row.line for row in table.rows].index(lines[0])]
+        raise DataError(
+            f"{table.path}:{lines[0]}: field {label!r}: {value!r} has a decimal comma; write a point, "
+            f"{value.replace(',', '.')}"
+        )
 
 
 def label_lists(table: Table, label: str) -> list[list[str]]:

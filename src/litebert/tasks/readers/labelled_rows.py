@@ -1,7 +1,7 @@
 """Which rows of a labelled table are used: not those that are blank, and those without a label as the setting says."""
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -17,7 +17,8 @@ _MAX_SHOWN: Final = 5
 
 def without_blank_rows(table: Table) -> Table:
     """`table` without the rows all of whose cells are empty, as spreadsheets leave them; DataError if none is left."""
-    kept = _without(table, is_blank, "are blank")
+    kept = replace(table, rows=tuple(row for row in table.rows if not is_blank(row)))
+    log_skipped(table, kept, "are blank")
     if not kept.rows:
         raise DataError(f"{table.path}: all {len(table.rows)} rows are blank; give a file with at least one row")
     return kept
@@ -30,8 +31,21 @@ def is_blank(row: Row) -> bool:
 
 def without_unlabelled_rows(table: Table, label: str) -> Table:
     """`table` without the rows whose label is empty; unchanged if no row has a label."""
-    kept = _without(table, lambda row: _is_empty(row.values.get(label)), "have no label")
-    return kept if kept.rows else table
+    kept = tuple(row for row in table.rows if not is_unlabelled(row, label))
+    return replace(table, rows=kept) if kept else table
+
+
+def is_unlabelled(row: Row, label: str) -> bool:
+    """Whether the label of a row is empty."""
+    return _is_empty(row.values.get(label))
+
+
+def log_skipped(table: Table, kept: Table, why: str) -> None:
+    """Log which rows of `table` are not in `kept`, if any."""
+    lines = {row.line for row in kept.rows}
+    if skipped := [row.line for row in table.rows if row.line not in lines]:
+        counts = (len(skipped), len(table.rows))
+        logger.info("%s: skipped %d of %d rows, which %s (%s)", table.path, *counts, why, _shown(skipped))
 
 
 def require_labels(table: Table, label: str) -> None:
@@ -46,15 +60,6 @@ def require_labels(table: Table, label: str) -> None:
         f"{where} {len(lines)} of {len(table.rows)} rows ({_shown(lines)}); fill it, remove the rows, or skip "
         f"them {SKIP_ADVICE}"
     )
-
-
-def _without(table: Table, is_skipped: Callable[[Row], bool], why: str) -> Table:
-    lines = [row.line for row in table.rows if is_skipped(row)]
-    if not lines:
-        return table
-    logger.info("%s: skipped %d of %d rows, which %s (%s)", table.path, len(lines), len(table.rows), why, _shown(lines))
-    skipped = set(lines)
-    return replace(table, rows=tuple(row for row in table.rows if row.line not in skipped))
 
 
 def _is_empty(value: Any) -> bool:

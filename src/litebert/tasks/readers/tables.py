@@ -69,6 +69,8 @@ class Table:
         """DataError unless there is such a column."""
         if column not in self.columns:
             known = ", ".join(repr(name) for name in self.columns)
+            if any(";" in name for name in self.columns):
+                known += " (a comma in the first line was taken for the separator: quote the name that has it)"
             raise DataError(
                 f"{self.path}: no column {column!r}{did_you_mean(column, self.columns)}; it has {known}; "
                 "name the column (--text, --label, …), or write the names of the columns in the first line"

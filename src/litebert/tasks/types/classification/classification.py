@@ -26,6 +26,7 @@ from litebert.tasks.readers.label_columns import (
     label_indices,
     label_names,
     non_empty_labels,
+    refuse_decimal_commas,
     weights_by_label,
 )
 from litebert.tasks.readers.tables import Table
@@ -54,6 +55,7 @@ def _guess(table: Table, columns: Columns) -> str:
     numbers = distinct_numbers(table, label, values)
     if numbers is not None:
         return f"the column {label!r} holds {len(numbers)} different whole numbers"
+    refuse_decimal_commas(table, label, values)
     distinct = len(set(values))
     if len(values) >= MAX_INTEGER_CLASSES and distinct > len(values) / 2:
         raise DataError(
