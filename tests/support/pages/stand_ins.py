@@ -25,7 +25,7 @@ from support.models.saved_models import save_models
 SIZES = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
 ENTAILMENT = ("contradiction", "entailment", "neutral")
 NAMES = {
-    "encoder": "model MODEL PRETRAINED tiny/model albert/albert-base-v2 run/model",
+    "encoder": "model MODEL PRETRAINED tiny/model encoders/tiny albert/albert-base-v2 run/model",
     "modern": "runs/mine/model",
     "night": "encoders/night",
     "classifier": "RUN classifier tuned runs/sst-2 SENTIMENT",
