@@ -14,6 +14,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import nn
 
+from litebert.tasks.results import softmax
+
 HIGHEST: Final = 100.0
 """Temperature of a model that knows nothing."""
 LOWEST: Final = 0.1
@@ -22,14 +24,14 @@ _BISECTIONS: Final = 50
 
 def fitted_temperature(probabilities: Float[np.ndarray, "N C"], targets: Int[np.ndarray, " N"]) -> float:
     """The temperature with the lowest cross-entropy, from `LOWEST` to `HIGHEST`; 1 if every prediction is right."""
-    log_probabilities = np.log(np.maximum(probabilities.astype(np.float64), np.finfo(np.float32).tiny))
+    log_probabilities = _logarithms(probabilities)
     if (log_probabilities.argmax(-1) == targets).all():
         return 1.0  # no finite temperature is the best one
     of_target = log_probabilities[np.arange(len(targets)), targets].mean()
     low, high = 1 / HIGHEST, 1 / LOWEST  # the cross-entropy is convex in the inverse
     for _ in range(_BISECTIONS):
         middle = (low + high) / 2
-        weights = tempered(log_probabilities, middle)
+        weights = softmax(middle * log_probabilities)
         slope = (weights * log_probabilities).sum(-1).mean() - of_target
         low, high = (low, middle) if slope > 0 else (middle, high)
     return float(2 / (low + high))
@@ -37,14 +39,12 @@ def fitted_temperature(probabilities: Float[np.ndarray, "N C"], targets: Int[np.
 
 def calibrated(probabilities: Float[np.ndarray, "N C"], temperature: float) -> Float[np.ndarray, "N C"]:
     """The probabilities of logits that are divided by the temperature, in the dtype of `probabilities`."""
-    logs = np.log(np.maximum(probabilities.astype(np.float64), np.finfo(np.float32).tiny))
-    return tempered(logs, 1 / temperature).astype(probabilities.dtype)
+    return softmax(_logarithms(probabilities) / temperature).astype(probabilities.dtype)
 
 
-def tempered(logits: Float[np.ndarray, "N C"], inverse: float) -> Float[np.ndarray, "N C"]:
-    """The probabilities of logits that are multiplied by `inverse`."""
-    powers = np.exp(inverse * (logits - logits.max(-1, keepdims=True)))
-    return powers / powers.sum(-1, keepdims=True)
+def _logarithms(probabilities: Float[np.ndarray, "N C"]) -> Float[np.ndarray, "N C"]:
+    """In float64; that of 0 is finite."""
+    return np.log(np.maximum(probabilities.astype(np.float64), np.finfo(np.float32).tiny))
 
 
 @contextmanager

@@ -91,7 +91,8 @@ def _train(
     if run.calibrate:
         validate_calibrates(data.task.task_type)
     weights = loss_weights(run, data.train)
-    model_fingerprint = world.on_rank_zero(lambda: weights_fingerprint(run))
+    # Before the model is read; a resumed run keeps what was recorded.
+    model_fingerprint = world.on_rank_zero(lambda: "" if directory.has_checkpoint else weights_fingerprint(run))
     pipeline = _pipeline(run, data)
     model = pipeline.model
     run = with_measured_precision(run, spec_of(model).config, world)

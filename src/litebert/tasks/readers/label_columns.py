@@ -62,11 +62,13 @@ def label_scores(table: Table, label: str, values: Sequence[str]) -> list[float]
 
 def refuse_decimal_commas(table: Table, label: str, values: Sequence[str]) -> None:
     """DataError if every value is a whole number or has a decimal comma, and one has."""
-    lines = [row.line for row, value in zip(table.rows, values, strict=True) if _DECIMAL_COMMA.fullmatch(value)]
-    if lines and all(NUMBER.fullmatch(value.replace(",", ".", 1)) for value in values):
-        value = values[[row.line for row in table.rows].index(lines[0])]
+    found = [
+        (row.line, value) for row, value in zip(table.rows, values, strict=True) if _DECIMAL_COMMA.fullmatch(value)
+    ]
+    if found and all(NUMBER.fullmatch(value.replace(",", ".", 1)) for value in values):
+        line, value = found[0]
         raise DataError(
-            f"{table.path}:{lines[0]}: field {label!r}: {value!r} has a decimal comma; write a point, "
+            f"{table.path}:{line}: field {label!r}: {value!r} has a decimal comma; write a point, "
             f"{value.replace(',', '.')}"
         )
 
