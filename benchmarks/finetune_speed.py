@@ -29,9 +29,10 @@ from litebert.model.models import ForSequenceClassification
 from litebert.model.presets import preset
 from litebert.randomness import rng_for
 from litebert.tasks.benchmarks.benchmark_files import read_benchmark
-from litebert.tasks.encoded import Encoded, encode_sequences
-from litebert.tasks.input_settings import InputSettings
+from litebert.tasks.encoded import Encoded
+from litebert.tasks.input_settings import TextInputSettings
 from litebert.tasks.labelled_batches import LabelledBatches
+from litebert.tasks.text_sequences import encode_sequences
 from litebert.tasks.types.classification.classification import CLASSIFICATION
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.training.distributed.context import DistributedContext
@@ -114,7 +115,8 @@ def measured(task: str, precision: str, *, model: Path, tokenizer: Tokenizer, gl
     chosen = rng_for(0, "rows of the benchmark", task).permutation(len(examples))[: steps * run.batch_size]
     if len(chosen) < steps * run.batch_size:
         raise SystemExit(f"{task}: --steps: at most {len(examples) // run.batch_size}, found {steps}")
-    rows = encode_sequences([examples[index] for index in chosen], tokenizer, InputSettings(max_length=run.max_length))
+    settings = TextInputSettings(max_length=run.max_length)
+    rows = encode_sequences([examples[index] for index in chosen], tokenizer, settings)
     difference = logit_difference(model, rows, batch_size=run.batch_size)
     if not difference <= TOLERANCE:
         raise SystemExit(f"{task}: the logits differ by {difference:.1e}; nothing is timed")

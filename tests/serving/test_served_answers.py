@@ -12,10 +12,15 @@ from fastapi.routing import APIRoute
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
+from litebert.export.export_model import export_model
 from litebert.inference.predictor import Predictor
+from litebert.model.io.model_directory import save_model
+from litebert.model.models import ForSequenceClassification
 from litebert.serving.routes import embedding_routes, page_routes, prediction_routes, server_routes
 from litebert.serving.words_in_text import words_in
+from litebert.tasks.input_settings import TextInputSettings
 from support.models.tolerances import close_to, tolerance
+from support.programs.serving import Application
 
 ROUTERS = [each.router for each in (embedding_routes, page_routes, prediction_routes, server_routes)]
 WORDS = ["the", "film", "was", "good", "bad", "dull", "in", "1999", "a", "long", "movie", ".", ",", "wonderful"]
@@ -242,3 +247,35 @@ def test_routes_and_their_dependencies_run_in_the_event_loop():
     assert len(routes) > 15
     assert dependencies
     assert all(map(iscoroutinefunction, [*(each.endpoint for each in routes), *dependencies]))
+
+
+@pytest.fixture(scope="module")
+def window_reader(small_config, tiny_tokenizer, tmp_path_factory):
+    """The directory of a classifier that reads long texts in windows of 16 tokens."""
+    directory = tmp_path_factory.mktemp("windows") / "classifier"
+    settings = TextInputSettings(max_length=16, long_texts="windows")
+    model = ForSequenceClassification(small_config.replace(max_position_embeddings=96), num_labels=2)
+    return save_model(
+        model, directory, labels=("bad", "good"), extra_files=tiny_tokenizer.files() | settings.model_files()
+    )
+
+
+@pytest.mark.parametrize("runtime", ["torch", "onnx"])
+def test_long_text_is_served_by_a_model_that_reads_windows(window_reader, tiny_tokenizer, tmp_path, runtime):
+    served = window_reader
+    if runtime == "onnx":
+        pytest.importorskip("onnx")
+        pytest.importorskip("onnxruntime")
+        served = tmp_path / "export" / "classifier"
+        export_model(window_reader, served)
+    text = "the film was good in 1999 , " * 5
+    with Application(served, runtime=runtime, max_tokens_per_text=200) as running:
+        answer = running.ask("/predict", {"inputs": text})
+        too_long = running.ask("/predict", {"inputs": text * 5})
+        empty, pair = (running.ask("/predict", {"inputs": inputs}) for inputs in ("\u200b", [["a", "b"]]))
+    (expected,) = Predictor.load(window_reader, precision="fp32").classify([text])
+    assert {each["label"]: each["score"] for each in answer.json()} == close_to(expected.probabilities)
+    assert int(answer.headers["x-compute-tokens"]) == len(tiny_tokenizer.encode(text)) + 2
+    assert (too_long.status_code, "the limit is 200; shorten it" in too_long.json()["error"]) == (413, True)
+    assert "truncate" not in too_long.json()["error"], "it would not be"
+    assert (empty.status_code, pair.status_code) == (422, 422)

@@ -8,8 +8,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from litebert.tasks.encoded import Encoded, Feature, LabelledBatch, encode_sequences, pad
-from litebert.tasks.input_settings import InputSettings
+from litebert.tasks.encoded import Encoded, Feature, LabelledBatch, pad
 from litebert.tasks.labelled_data import Example
 from litebert.tasks.questions import Question
 from litebert.tasks.types.multiple_choice.choice_examples import ChoiceExample
@@ -64,27 +63,9 @@ def test_num_truncated_counts_the_examples_that_lack_tokens(tiny_tokenizer, name
     assert longest > 24
 
 
-def test_example_of_just_max_length_is_not_truncated(tiny_tokenizer):
-    length = len(tiny_tokenizer.encode(LONG)) + 2
-    for max_length, expected in ((length, 0), (length - 1, 1)):
-        settings = InputSettings(max_length=max_length)
-        assert encode_sequences([Example(text=LONG)], tiny_tokenizer, settings).num_truncated == expected
-
-
 def test_num_empty_counts_the_choices_whose_options_are_all_empty():
     full, empty = feature_of([2, 5, 3]), replace(feature_of([2, 3]), is_empty=True)
     assert Encoded([(full, empty), (empty, empty), full, empty], [None] * 4, pad_id=0).num_empty == 2
-
-
-def test_encode_sequences_equals_the_tokenizer(tiny_tokenizer):
-    examples = [Example(text="the film", target=1), Example(text="the film was good", text_pair="a movie", target=0)]
-    encoded = encode_sequences(examples, tiny_tokenizer, InputSettings(max_length=32))
-    for example, feature in zip(examples, encoded.features, strict=True):
-        expected = tiny_tokenizer.encode_pair(example.text, example.text_pair, max_length=32)
-        assert feature.input_ids.tolist() == expected.input_ids
-    assert (len(encoded), encoded.num_examples) == (2, 2)
-    assert encoded.lengths.tolist() == [len(feature.input_ids) for feature in encoded.features]
-    assert encoded.batch(np.array([1, 0])).labels.tolist() == [0, 1]
 
 
 def labels_of(targets):
@@ -97,8 +78,3 @@ def test_sequences_labels_have_the_dtype_of_the_targets():
     assert labels_of([1.0, 0.5]).dtype == torch.float32
     assert labels_of([(1.0, 0.0), (0.0, 1.0)]).shape == (2, 2)
     assert labels_of([(1.0, 0.0), (0.0, 1.0)]).dtype == torch.float32
-
-
-def test_encode_sequences_needs_no_targets(tiny_tokenizer):
-    encoded = encode_sequences([Example(text="the film")], tiny_tokenizer, InputSettings(max_length=32))
-    assert encoded.inputs(np.array([0])).attention_mask.all()

@@ -30,6 +30,7 @@ SETTINGS: Final = {
     "train.learning_rate=2e-5": "peak learning rate; also batch_size, seed; the defaults depend on the size of the "
     "model and of the data",
     "max_length=128": "longest input in tokens; by default 99 % of the training rows are not truncated",
+    "long_texts=windows": "longer texts are read in several inputs, not truncated",
     "train.evaluate_every='100 steps'": "when to evaluate on the development set; the best model is kept",
     "metrics=[macro_f1,accuracy]": "the first selects the best model; macro_f1 counts rare labels as much as others",
     "early_stopping_patience=3": "stop after 3 evaluations without improvement",

@@ -56,6 +56,7 @@ def _description(directory: Path) -> dict[str, object]:
         "task": model.task,
         "labels": model.labels,
         "max_length": model.metadata.settings.get("max_length", model.metadata.max_length),
+        "long_texts": model.metadata.settings.get("long_texts", "truncate"),
         "graph": graph,
     }
 

@@ -26,7 +26,7 @@ from litebert.manifest import MANIFEST, verify_manifest
 from litebert.runtime.export_metadata import GRAPH_FILES
 from litebert.runtime.exported_tokenizer import load_tokenizer
 from litebert.runtime.onnx_model import OnnxModel
-from litebert.runtime.onnx_tasks import ONNX_TASKS
+from litebert.runtime.onnx_tasks import NEW_SETTINGS, ONNX_TASKS
 from litebert.tasks.encoded import (
     Encoded,
     PaddedArrays,
@@ -110,7 +110,7 @@ class Predictor(PredictionMethods):
             raise self._wrong_method(method)
         if not examples:
             return []
-        settings = SimpleNamespace(**self.metadata.settings)
+        settings = SimpleNamespace(**(NEW_SETTINGS | self.metadata.settings))
         encoded = task.encode(examples, self.tokenizer, settings)
         warn_empty("texts", encoded.num_empty, rows=len(examples))
         outputs = self._outputs(encoded, task.outputs, task.by_sequence)

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from litebert.tasks.encoded import Encoded, PaddedArrays, encode_sequences
+from litebert.tasks.encoded import Encoded, PaddedArrays
 from litebert.tasks.results import (
     class_probabilities,
     decode_choice,
@@ -17,6 +17,7 @@ from litebert.tasks.results import (
     label_probabilities,
     regression_score,
 )
+from litebert.tasks.text_sequences import encode_sequences
 from litebert.tasks.types.extractive_qa.span_scores import (
     beams_by_window,
     decode_answer,
@@ -61,6 +62,8 @@ class OnnxTask:
     decode: Callable[[Any, Any, Sequence[str], Any], Any] = decode_class
 
 
+NEW_SETTINGS: Final = {"long_texts": "truncate"}
+"""Settings of an export that was written before they existed."""
 QUESTION_SETTINGS: Final = ("max_length", "max_query_length", "doc_stride", "n_best", "max_answer_length")
 ONNX_TASKS: Final = {
     "classification": OnnxTask(method="classify"),

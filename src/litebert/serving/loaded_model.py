@@ -12,6 +12,7 @@ import numpy as np
 from litebert.errors import CheckpointError
 from litebert.manifest import content_digests
 from litebert.runtime.export_metadata import GRAPH_FILES
+from litebert.serving.model_operations import READ_IN_WINDOWS, Operation
 from litebert.serving.serve_settings import ServeSettings
 from litebert.serving.served_tasks import SERVED_TASKS, Scorer
 
@@ -45,6 +46,8 @@ class LoadedModel:
     """Its arithmetic; never `auto`."""
     reads_single_texts: bool = False
     """Whether it was trained on single texts; False where that is not known, as of an export."""
+    reads_long_texts: bool = False
+    """Whether it was fine-tuned with `long_texts=windows`."""
 
     @property
     def task(self) -> str:
@@ -61,6 +64,11 @@ class LoadedModel:
         """How it scores texts; None for task types that do not."""
         served = SERVED_TASKS.get(self.task)
         return served.scorer if served else None
+
+    def reads_windows(self, operation: Operation) -> bool:
+        """Whether the texts of an operation may be longer than the model reads at once."""
+        of_task = self.scorer is not None and operation.method == self.scorer.method
+        return operation.method in READ_IN_WINDOWS or (of_task and self.reads_long_texts)
 
     @property
     def routes(self) -> tuple[str, ...]:
@@ -143,6 +151,7 @@ def _load_torch(directory: Path, settings: ServeSettings, *, digest: str) -> Loa
         digest=digest,
         precision=predictor.precision,
         reads_single_texts=_reads_single_texts(getattr(backend, "saved_task", None)),
+        reads_long_texts=getattr(getattr(backend, "settings", None), "long_texts", None) == "windows",
     )
 
 
@@ -157,6 +166,7 @@ def _load_onnx(directory: Path, settings: ServeSettings, *, digest: str) -> Load
     precision = None if settings.precision == "auto" else settings.precision
     predictor = Predictor.load(directory, precision=precision, threads=settings.threads)
     served = SERVED_TASKS.get(predictor.task)
+    reads_long_texts = predictor.metadata.settings.get("long_texts") == "windows"
     return LoadedModel(
         predictor,
         predictor.tokenizer,
@@ -166,6 +176,8 @@ def _load_onnx(directory: Path, settings: ServeSettings, *, digest: str) -> Load
         pooling=predictor.metadata.pooling,
         digest=digest,
         precision=precision or next(each for each, name in GRAPH_FILES.items() if (directory / name).is_file()),
+        reads_single_texts=reads_long_texts,
+        reads_long_texts=reads_long_texts,
     )
 
 

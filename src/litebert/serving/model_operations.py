@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 READ_IN_WINDOWS: Final = ("classify_tokens", "answer_batch")
-"""Methods that read a long text in several windows; others truncate it."""
+"""Methods that read a long text in several windows with every model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +26,6 @@ class Operation:
     def fills_masks(self) -> bool:
         """Whether it predicts the masked tokens, so that a text is never truncated and may be a mask alone."""
         return self.method == "fill_masks"
-
-    @property
-    def reads_windows(self) -> bool:
-        """Whether texts may be longer than the model reads at once."""
-        return self.method in READ_IN_WINDOWS
 
 
 @dataclass(frozen=True, slots=True)

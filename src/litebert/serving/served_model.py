@@ -9,7 +9,7 @@ from typing import Any, Final
 from litebert.serving.http.http_errors import RequestError, TooLargeError
 from litebert.serving.loaded_model import LoadedModel
 from litebert.serving.micro_batcher import Entry, MicroBatcher
-from litebert.serving.model_operations import Operation, OperationInput
+from litebert.serving.model_operations import READ_IN_WINDOWS, Operation, OperationInput
 from litebert.serving.serve_settings import ServeSettings
 from litebert.serving.server_metrics import ModelMetrics
 
@@ -57,7 +57,7 @@ class ServedModel:
         """
         self.check_capacity()
         self._requests += 1
-        can_truncate = can_truncate and not (operation.reads_windows or operation.fills_masks)
+        can_truncate = can_truncate and not (self.loaded.reads_windows(operation) or operation.fills_masks)
         advice = ', or set "truncate"' if can_truncate else ""
         try:
             return await self._answer(operation, inputs, bool(truncate), advice, headers)
@@ -107,14 +107,14 @@ class ServedModel:
                 _check_length(max(lengths), limit, advice)
                 _check_length(max(part[-1] for part in parts), each.max_last_tokens or limit, advice)
             # `predict` answers an empty row, so that it does not end the work on a file; a request can be corrected.
-            if not (operation.reads_windows or operation.fills_masks or any(map(sum, parts))):
+            if not (operation.method in READ_IN_WINDOWS or operation.fills_masks or any(map(sum, parts))):
                 raise RequestError("a text has no tokens; remove it")
             totals.append(sum(min(length, limit) for length in lengths))
         return totals
 
     def _max_tokens(self, operation: Operation) -> int:
         """Tokens of a text, beyond which it is an error or truncated."""
-        if operation.reads_windows:
+        if self.loaded.reads_windows(operation):
             return self._settings.max_tokens_per_text
         return self.loaded.max_position_embeddings if operation.method == "embed" else self.loaded.max_length
 

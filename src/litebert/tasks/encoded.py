@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 
 from litebert.errors import DataError
-from litebert.tasks.labelled_data import Example
 from litebert.tokenization.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from litebert.model.model_inputs import ModelInputs
-    from litebert.tasks.input_settings import InputSettings
 
 logger = logging.getLogger(__name__)
 
@@ -172,17 +170,6 @@ class Encoded:
 def _sequences(feature: Any) -> tuple[Feature, ...]:
     """The sequences of a feature, of which a multiple choice has several."""
     return feature if isinstance(feature, tuple) else (feature,)
-
-
-def encode_sequences(examples: Sequence[Example], tokenizer: Tokenizer, settings: InputSettings) -> Encoded:
-    """`[CLS] text [SEP] (pair [SEP])` of each example, truncated to `max_length` as google-research/albert does."""
-    firsts = tokenizer.encode_batch([each.text for each in examples])
-    seconds = iter(tokenizer.encode_batch([each.text_pair for each in examples if each.text_pair is not None]))
-    features = []
-    for example, first in zip(examples, firsts, strict=True):
-        second = None if example.text_pair is None else next(seconds)
-        features.append(build_feature(first, second, tokenizer, max_length=settings.max_length))
-    return Encoded(features, [each.target for each in examples], tokenizer.pad_id)
 
 
 def encode_texts(texts: Sequence[str], tokenizer: Tokenizer, *, max_length: int) -> Encoded:

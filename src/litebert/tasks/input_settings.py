@@ -2,12 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import ClassVar, Self
+from typing import ClassVar, Literal, Self
 
 from pydantic import Field
 
 from litebert.files import INPUT_SETTINGS, json_bytes
 from litebert.settings import Settings
+
+LongTexts = Literal["truncate", "windows"]
+"""What is read of a text that is longer than `max_length`: its first tokens, or all of it, in several windows."""
 
 
 class InputSettings(Settings):
@@ -48,3 +51,10 @@ class InputSettings(Settings):
     def model_files(self) -> dict[str, bytes]:
         """Files of the model directory from which `stored` reads the settings."""
         return {self.file: json_bytes(self.to_dict())}
+
+
+class TextInputSettings(InputSettings):
+    """How texts and pairs of texts become sequences."""
+
+    long_texts: LongTexts = "truncate"
+    """`windows`: the outputs for a text are the mean of those for its windows."""

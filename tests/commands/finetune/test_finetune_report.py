@@ -101,7 +101,8 @@ def test_max_length_fits_the_training_rows_and_more_and_is_kept_with_the_model(s
         result = run(settings, tmp_path / "run")
     assert result.max_length == 40, "all that the model reads, which is less than 128"
     assert "max_length: 40 tokens (99 % of the training rows have at most 24)" in caplog.text
-    assert json.loads((result.model / "input_settings.json").read_text()) == {"max_length": result.max_length}
+    settings = json.loads((result.model / "input_settings.json").read_text())
+    assert settings == {"max_length": result.max_length, "long_texts": "truncate"}
 
 
 def test_max_length_that_is_set_reports_the_truncated_rows(settings, tmp_path, caplog):
@@ -119,6 +120,7 @@ def test_max_length_is_at_most_that_of_the_model_with_a_warning(settings, tmp_pa
     (warning,) = [record for record in caplog.records if record.message.startswith("max_length")]
     expected = "max_length: 40 tokens (all that the model reads; 99 % of the training rows have at most 368); 100.0 %"
     assert warning.message.startswith(expected)
+    assert warning.message.endswith("the longest has 365; long_texts=windows reads them whole")
     assert warning.levelname == "WARNING"
 
 

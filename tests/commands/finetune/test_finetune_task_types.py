@@ -1,6 +1,7 @@
 """Fine-tuning of every task type, from data to predictions."""
 
 import json
+import logging
 
 import pytest
 
@@ -181,3 +182,46 @@ def test_finetune_scores_a_column_of_slices(pretrained, tmp_path):
     result = tuned(pretrained, tmp_path / "run", data, train=train)
     assert {part["name"] for part in result.best["by_slice"]} == {subject.split()[-1] for subject in SUBJECTS}
     assert evaluate_file(result.model, file, Columns(slice="about")).by_slice
+
+
+def write_long_opinions(path):
+    """Texts of some 70 tokens whose opinion is in their last words."""
+    rows = [
+        {"text": f"{'the actor saw the film . ' * 6} {subject} {opinion}", "label": "good" if good else "bad"}
+        for subject, opinion, good in sentences()
+    ]
+    return write_rows(path, rows)
+
+
+def test_windows_learn_what_truncation_does_not_read(pretrained, tmp_path, caplog):
+    file = write_long_opinions(tmp_path / "rows.jsonl")
+    data, accuracies = {"train": str(file), "dev": str(file)}, {}
+    caplog.set_level(logging.INFO, "litebert")
+    for long_texts in ("truncate", "windows"):
+        result = tuned(
+            pretrained, tmp_path / long_texts, data, long_texts=long_texts, train={**TRAIN, "duration": "300 steps"}
+        )
+        accuracies[long_texts] = result.best["metrics"]["accuracy"]
+        assert evaluate_file(result.model, file).metrics == pytest.approx(result.best["metrics"])
+    assert accuracies["truncate"] == 0.5, "all texts have the same first tokens"
+    assert accuracies["windows"] > 0.9
+    assert "are read in several parts" in caplog.text
+    assert "rows are longer than" not in caplog.text.split("are read in several parts")[1]
+
+
+def test_windows_do_not_apply_to_questions_pairs_or_words(pretrained, tmp_path):
+    words, pairs = (
+        tmp_path / "rows.conll",
+        write_rows(
+            tmp_path / "rows.jsonl",
+            [{"text": "the film", "text_pair": "a play", "label": label} for label in ("same", "other") * 4],
+        ),
+    )
+    words.write_text("the O\nfilm B-X\n\na O\nplay B-X\n")
+    with pytest.raises(ConfigError, match="long_texts: token_classification reads long inputs in parts anyway"):
+        tuned(pretrained, tmp_path / "words", {"train": str(words), "dev": str(words)}, long_texts="windows")
+    with pytest.raises(DataError, match="text 1: has a second text, but long_texts=windows reads single texts"):
+        tuned(pretrained, tmp_path / "pairs", {"train": str(pairs), "dev": str(pairs)}, long_texts="windows")
+    race = {"task": "race", "directory": str(write_race(tmp_path / "race"))}
+    with pytest.raises(ConfigError, match="long_texts: multiple_choice truncates long inputs; leave the setting out"):
+        tuned(pretrained, tmp_path / "choices", race, long_texts="windows")

@@ -21,10 +21,10 @@ from litebert.commands.finetune.earlier_run import (
 from litebert.commands.finetune.finetune_result import FinetuneResult, finetune_card, provenance
 from litebert.commands.finetune.finetune_settings import FinetuneRun, validate_calibrates
 from litebert.commands.finetune.fit_heads import fit_heads
+from litebert.commands.finetune.input_length import choose_input_settings
 from litebert.commands.finetune.setup import (
     RunData,
     TaskObjective,
-    choose_max_length,
     load_start,
     loss_weights,
     output_names,
@@ -173,8 +173,8 @@ def _pipeline(run: FinetuneRun, data: RunData) -> Pipeline:
         precision=run.train.precision,
     )
     limit = spec_of(model).config.max_position_embeddings
-    max_length = choose_max_length(run, data.train.examples, pipeline, limit=limit)
-    return replace(pipeline, settings=task_type.settings(max_length=max_length))
+    settings = choose_input_settings(run, data.train.examples, task_type, tokenizer, limit=limit)
+    return replace(pipeline, settings=settings)
 
 
 def _validate_same_examples(directory: RunDirectory, dev: EvaluationSet) -> None:

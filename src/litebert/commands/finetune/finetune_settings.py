@@ -23,6 +23,7 @@ from litebert.model.config import Pooling
 from litebert.model.layers.lora_settings import Freeze, LoRASettings
 from litebert.settings import NameOrNames, Settings, merged_settings, with_overrides
 from litebert.tasks.benchmarks.benchmarks import Split, benchmark_task
+from litebert.tasks.input_settings import LongTexts
 from litebert.tasks.labelled_data import ClassWeights, InvalidAnswers, UnlabelledRows
 from litebert.tasks.readers.columns import Columns
 from litebert.tasks.readers.tables import TABLE_ENDINGS
@@ -154,8 +155,10 @@ class FinetuneRun(Settings):
     batch_size: int = Field(default=32, gt=0)
     """Examples in one step, over all processes. Source: ALBERT, table 14, as the next four settings."""
     max_length: int | None = Field(default=None, ge=3)
-    """Longest input in tokens; longer texts are truncated. Null: 128, or more where 99 % of the training
-    rows need it."""
+    """Longest input in tokens. Null: 128, or more where 99 % of the training rows need it."""
+    long_texts: LongTexts = "truncate"
+    """What is read of a text of more than `max_length` tokens: `truncate`: its first tokens; `windows`: all of it, in
+    several inputs, whose outputs are averaged. For single texts with a label, labels or a score."""
     hidden_dropout_prob: float = Field(default=0.0, ge=0, lt=1)
     """Dropout in the encoder."""
     attention_probs_dropout_prob: float = Field(default=0.0, ge=0, lt=1)

@@ -1,9 +1,7 @@
-"""What a fine-tuning run starts from: data, tokenizer, model, the longest input and the parameters to train."""
+"""What a fine-tuning run starts from: data, tokenizer, model and the parameters to train."""
 
 import logging
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import ceil
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,7 +13,6 @@ from litebert.commands.finetune.finetune_settings import BenchmarkFiles, DevSpli
 from litebert.errors import ConfigError, DataError
 from litebert.files import write_json, write_text
 from litebert.hub_datasets import is_dataset_name
-from litebert.inference.pipeline import Pipeline
 from litebert.loss_sums import LossSums
 from litebert.model.config import ModelConfig
 from litebert.model.io.hub import is_released, model_directory
@@ -24,7 +21,6 @@ from litebert.model.io.model_spec import LABELLED, ModelSpec, read_model_spec
 from litebert.model.layers.lora import attach
 from litebert.model.param_groups import count_parameters, freeze, layer_depths
 from litebert.model.presets import PRESETS, preset
-from litebert.randomness import rng_for
 from litebert.tasks.benchmarks.benchmark_files import read_benchmark
 from litebert.tasks.benchmarks.benchmarks import benchmark_task
 from litebert.tasks.encoded import LabelledBatch
@@ -46,16 +42,6 @@ from litebert.tokenization.tokenizer import Tokenizer
 
 logger = logging.getLogger(__name__)
 
-QUANTILE: Final = 0.99
-"""Share of the training examples that are not truncated."""
-MANY_TRUNCATED: Final = 0.05
-"""A larger share of truncated rows is a warning."""
-MULTIPLE: Final = 8
-LEAST: Final = 128
-"""Tokens that a model reads of texts that are longer than those of training."""
-MAX_EXAMPLES: Final = 10_000
-"""Training examples that are looked at: more are drawn at random."""
-_UNBOUNDED: Final = 1_000_000
 ROWS: Final = "rows.json"
 
 
@@ -261,39 +247,6 @@ def _validate_sizes(run: FinetuneRun, config: ModelConfig, tokenizer: Tokenizer)
         raise ConfigError(
             f"max_length: {run.max_length} tokens, but the model reads {config.max_position_embeddings}; reduce it"
         )
-
-
-def choose_max_length(run: FinetuneRun, examples: Sequence[Any], pipeline: Pipeline, *, limit: int) -> int:
-    """`run.max_length`, or the 99th percentile of the lengths in tokens, rounded up to 8: from 128 to `limit`.
-
-    Short rows have no padding, so a limit above their lengths costs nothing, and later texts may be longer.
-    Logs the choice with the share of longer examples. The settings of `pipeline` are not used.
-    """
-    lengths = _lengths(examples, pipeline)
-    wanted = MULTIPLE * ceil(np.quantile(lengths, QUANTILE) / MULTIPLE)
-    chosen = run.max_length or min(limit, max(LEAST, wanted))
-    if run.max_length:
-        reason = "as set"
-    elif wanted <= limit:
-        reason = f"99 % of the training rows have at most {wanted}"
-    else:
-        reason = f"all that the model reads; 99 % of the training rows have at most {wanted}"
-    windows, longer = pipeline.task_type.windows, float(np.mean(lengths > chosen))
-    logger.log(
-        logging.WARNING if longer > MANY_TRUNCATED and not windows else logging.INFO,
-        "max_length: %d tokens (%s); %.1f %% of the training rows are longer and %s; the longest has %d",
-        *(chosen, reason, 100 * longer),
-        *("are read in several parts" if windows else "are truncated", lengths.max()),
-    )
-    return chosen
-
-
-def _lengths(examples: Sequence[Any], pipeline: Pipeline) -> np.ndarray:
-    if len(examples) > MAX_EXAMPLES:
-        drawn = rng_for("lengths of inputs").permutation(len(examples))[:MAX_EXAMPLES]
-        examples = [examples[index] for index in np.sort(drawn)]
-    task_type = pipeline.task_type
-    return task_type.encode(examples, pipeline.tokenizer, task_type.settings(max_length=_UNBOUNDED)).sequence_lengths
 
 
 def write_dev_rows(directory: Path, train: LabelledData, dev: LabelledData) -> None:

@@ -63,16 +63,44 @@ async function json(path) {
 }
 
 // Outputs of the model for one text or pair, and its token ids.
-async function run({ tokenizer, session, max_length }, text, pair, cost) {
-  const { ids, token_type_ids } = tokenizer.encode(text, { text_pair: pair ?? null, return_token_type_ids: true });
-  if (ids.length > max_length) throw new Error(`${ids.length} tokens, the model reads ${max_length}; shorten the text.`);
+async function run(model, text, pair, cost) {
+  const { ids, token_type_ids } = model.tokenizer.encode(text, { text_pair: pair ?? null, return_token_type_ids: true });
+  if (ids.length > model.max_length) {
+    throw new Error(`${ids.length} tokens, the model reads ${model.max_length}; shorten the text.`);
+  }
+  return { ids, ...(await runOnIds(model, ids, token_type_ids, cost)) };
+}
+
+async function runOnIds({ session }, ids, token_type_ids, cost) {
   const started = performance.now();
   const tensor = (values) => new ort.Tensor("int64", BigInt64Array.from(values, BigInt), [1, ids.length]);
   const attention_mask = tensor(ids.map(() => 1));
   const outputs = await session.run({ input_ids: tensor(ids), attention_mask, token_type_ids: tensor(token_type_ids) });
   cost.tokens += ids.length;
   cost.inference += performance.now() - started;
-  return { ids, ...outputs };
+  return outputs;
+}
+
+// Logits of one text or pair; those of a text that is read in windows are the mean of those of its windows.
+async function logitsOf(model, text, pair, cost) {
+  if (model.long_texts !== "windows") return [...(await run(model, text, pair, cost)).logits.data];
+  if (pair != null) throw new Error("This model reads single texts.");
+  const { ids } = model.tokenizer.encode(text);
+  const [first, tokens, last] = [ids[0], ids.slice(1, -1), ids.at(-1)];
+  const each = [];
+  for (const [start, end] of spreadWindows(tokens.length, model.max_length - 2)) {
+    const window = [first, ...tokens.slice(start, end), last];
+    each.push([...(await runOnIds(model, window, window.map(() => 0), cost)).logits.data]);
+  }
+  return each[0].map((_, index) => each.reduce((sum, logits) => sum + logits[index], 0) / each.length);
+}
+
+// The windows of `litebert.tasks.text_sequences`: several are full and at equal distances.
+function spreadWindows(length, budget) {
+  const count = Math.max(1, Math.ceil(length / budget));
+  if (count === 1) return [[0, length]];
+  const starts = Array.from({ length: count }, (_, index) => Math.floor((index * (length - budget)) / (count - 1)));
+  return starts.map((start) => [start, start + budget]);
 }
 
 async function fillMask(model, { inputs, top_k }, cost) {
@@ -91,8 +119,7 @@ function candidates(tokenizer, logits, count) {
 }
 
 async function predict(model, { inputs }, cost) {
-  const { logits } = await run(model, ...[inputs, null].flat().slice(0, 2), cost);
-  const scores = PREDICT[model.task]([...logits.data]);
+  const scores = PREDICT[model.task](await logitsOf(model, ...[inputs, null].flat().slice(0, 2), cost));
   const labelled = scores.map((score, index) => ({ label: model.labels[index] ?? "score", score }));
   return labelled.sort((one, other) => other.score - one.score);
 }

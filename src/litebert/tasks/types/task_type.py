@@ -16,8 +16,8 @@ from torch import Tensor, nn
 from litebert.loss_sums import LossSums
 from litebert.model.io.model_spec import ModelName, ProblemType
 from litebert.model.model_inputs import ModelInputs
-from litebert.tasks.encoded import Encoded, LabelledBatch, encode_sequences
-from litebert.tasks.input_settings import InputSettings
+from litebert.tasks.encoded import Encoded, LabelledBatch
+from litebert.tasks.input_settings import InputSettings, TextInputSettings
 from litebert.tasks.labelled_data import (
     ClassWeights,
     Example,
@@ -33,6 +33,7 @@ from litebert.tasks.output_formats import OutputFormat
 from litebert.tasks.readers.columns import Columns, group_and_slice
 from litebert.tasks.readers.tables import Table
 from litebert.tasks.results import DecodedPrediction, mean
+from litebert.tasks.text_sequences import encode_sequences
 from litebert.tokenization.tokenizer import Tokenizer
 
 logger = logging.getLogger(__name__)
@@ -219,7 +220,7 @@ class TaskType:
     """The default metrics for given labels; None: `metrics`."""
     other_metrics: tuple[str, ...] = ()
     """Further metrics that apply."""
-    settings: type[InputSettings] = InputSettings
+    settings: type[InputSettings] = TextInputSettings
     reader: ExampleReader
     encode: Callable[[Sequence[Any], Tokenizer, Any], Encoded] = encode_sequences
     """(examples, tokenizer, settings) → sequences."""

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Final
 
 from litebert.errors import DataError
+from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.readers.columns import Columns, group_and_slice
 from litebert.tasks.readers.label_columns import non_empty_labels
 from litebert.tasks.readers.option_columns import MIN_OPTIONS, option_columns
@@ -127,6 +128,7 @@ MULTIPLE_CHOICE: Final = TaskType(
     reader=ExampleReader(
         guess=_guess, read=read_choices, read_inputs=read_choice_inputs, input_columns=("text", "text_pair", "options")
     ),
+    settings=InputSettings,
     encode=encode_choices,
     loss=Loss(sums=class_losses),
     predict=class_probabilities,

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.results import Classification, decode_class
 from litebert.tasks.types.classification.classification import class_collapse, class_errors, evaluate_classes
 from litebert.tasks.types.pronoun_resolution.candidate_scores import (
@@ -35,6 +36,7 @@ PRONOUN_RESOLUTION: Final = TaskType(
     head=(),
     metrics=("accuracy",),
     reader=ExampleReader(guess=guess_spans, read=read_pronouns, read_inputs=read_pronoun_inputs),
+    settings=InputSettings,
     encode=encode_candidates,
     validate_inputs=validate_candidates,
     loss=Loss(counts=lambda batch: {"label": int((batch.labels == 1).sum())}, sums=margin_losses),

@@ -108,6 +108,7 @@ TOKEN_CLASSIFICATION: Final = TaskType(
         input_columns=("text",),
         file_format=CONLL,
     ),
+    settings=InputSettings,
     encode=encode_words,
     loss=Loss(counts=lambda batch: {"word": int((batch.labels != NO_LABEL).sum())}, sums=token_losses),
     predict=class_probabilities,
