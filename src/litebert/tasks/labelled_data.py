@@ -35,6 +35,10 @@ class LabelledExample(Protocol):
         """The label, None where it is unknown."""
 
     @property
+    def identity(self) -> Sequence[Any]:
+        """Everything of the example that is trained on, for fingerprints."""
+
+    @property
     def split_key(self) -> Hashable:
         """Examples with the same key stay on one side of a train/dev split, unless they have a `group`."""
 
@@ -66,6 +70,11 @@ class Example:
     def texts(self) -> tuple[str | None, ...]:
         """The text and its pair."""
         return self.text, self.text_pair
+
+    @property
+    def identity(self) -> tuple[Any, ...]:
+        """Texts and target."""
+        return *self.texts, self.target
 
     @property
     def split_key(self) -> Hashable:
@@ -102,10 +111,10 @@ class LabelledData:
 
     @property
     def fingerprint(self) -> str:
-        """Hexadecimal digest of the texts, targets and label names, in their order."""
+        """Hexadecimal digest of what is trained on and of the label names, in their order."""
         result = hashlib.sha256(json.dumps(self.labels).encode())
         for example in self.examples:
-            result.update(f"\n{json.dumps([*example.texts, example.target])}".encode())
+            result.update(f"\n{json.dumps(example.identity)}".encode())
         return result.hexdigest()
 
     @property

@@ -8,6 +8,7 @@ import logging
 from collections.abc import Hashable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from litebert.errors import DataError
 from litebert.tasks.labelled_data import InvalidAnswers, normalized_text
@@ -58,6 +59,11 @@ class Question:
     def target(self) -> tuple[str, ...]:
         """The different correct answers; empty where there is none."""
         return tuple(sorted({normalized_text(answer.text) for answer in self.answers}))
+
+    @property
+    def identity(self) -> tuple[Any, ...]:
+        """Texts, and the answers with their places."""
+        return *self.texts, *((answer.text, answer.start) for answer in self.answers)
 
     @property
     def split_key(self) -> Hashable:

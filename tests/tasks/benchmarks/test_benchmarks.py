@@ -1,5 +1,6 @@
 """The published tasks, against their published files where those are at hand."""
 
+import json
 import os
 from pathlib import Path
 
@@ -8,7 +9,11 @@ import pytest
 from litebert.errors import ConfigError
 from litebert.tasks.benchmarks.benchmark_files import read_benchmark
 from litebert.tasks.benchmarks.benchmarks import BENCHMARKS, benchmark_task
+from litebert.tasks.read_labelled import read_labelled, task_of_benchmark
+from litebert.tasks.readers.columns import Columns, SavedTask
 from litebert.tasks.types.registry import get_task_type
+from litebert.tasks.types.task_type import ReadOptions
+from support.data.benchmark_files import write_race
 
 PUBLISHED = os.environ.get("LITEBERT_TEST_DATA")
 """Directory that holds `glue` and `RACE`."""
@@ -20,6 +25,16 @@ def test_benchmark_metrics_fit_its_task_type(name):
     task = BENCHMARKS[name]
     assert set(task.metrics) <= set(get_task_type(task.task_type).all_metrics)
     assert (task.labels is not None) == (task.task_type == "classification")
+
+
+def test_model_of_race_reads_tables_with_the_usual_columns(tmp_path):
+    data = read_benchmark("race-middle", write_race(tmp_path / "race"), "train")
+    saved = SavedTask.of(task_of_benchmark(benchmark_task("race-middle"), data), with_columns=True)
+    file = tmp_path / "rows.jsonl"
+    row = {"text": "a text", "text_pair": "a question", "options": ["one", "two"], "label": "B"}
+    file.write_text(json.dumps(row) + "\n")
+    read = read_labelled(file, Columns(), saved=saved, options=ReadOptions(task_type="multiple_choice"))
+    assert [(each.question, each.target) for each in read.examples] == [("a question", 1)]
 
 
 def test_submission_files_are_of_one_split_each():

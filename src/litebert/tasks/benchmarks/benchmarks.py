@@ -104,6 +104,8 @@ def _race(*levels: str, rows: tuple[int, int, int]) -> BenchmarkTask:
         task_type="multiple_choice",
         folders=("RACE",),
         splits={name: BenchmarkFile(name, count) for name, count in zip(names, rows, strict=True)},
+        text="text",
+        text_pair="text_pair",
         format="race",
         levels=levels,
     )

@@ -5,7 +5,12 @@ import copy
 import pytest
 
 from litebert.errors import DataError
-from litebert.tasks.types.extractive_qa.squad_json import read_squad, read_squad_questions, squad_part
+from litebert.tasks.types.extractive_qa.squad_json import (
+    has_answers,
+    read_squad,
+    read_squad_questions,
+    squad_part,
+)
 from support.data.question_builders import CONTEXT, QUESTIONS, squad_json, write_squad
 
 
@@ -37,6 +42,21 @@ def test_squad_questions_need_no_answers(tmp_path):
     content = edited(lambda file, paragraph: [each.pop("answers") for each in paragraph["qas"]])
     found = read_squad_questions(write_squad(tmp_path / "test.json", content))
     assert [(each.id, each.answers) for each in found] == [(each.id, ()) for each in QUESTIONS]
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (lambda question: None, True),
+        (lambda question: question.update(answers=[], is_impossible=True), True),
+        (lambda question: question.update(answers=[], is_impossible=False), False),
+        (lambda question: [question.pop("answers"), question.pop("is_impossible")], False),
+    ],
+)
+def test_file_has_answers_where_a_question_has_one_or_none_by_intent(tmp_path, change, expected):
+    content = edited(lambda file, paragraph: [change(each) for each in paragraph["qas"]])
+    content["data"][0]["paragraphs"][0]["context"] += ' It says "answers" and "is_impossible".'
+    assert has_answers(write_squad(tmp_path / "dev.json", content)) is expected
 
 
 def test_rows_in_a_json_file_are_told_to_be_json_lines(tmp_path):

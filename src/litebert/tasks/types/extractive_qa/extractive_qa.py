@@ -21,7 +21,6 @@ from litebert.tasks.questions import Question
 from litebert.tasks.readers.columns import Columns
 from litebert.tasks.readers.option_columns import option_columns
 from litebert.tasks.readers.tables import Table
-from litebert.tasks.readers.text_files import read_text
 from litebert.tasks.types.extractive_qa.question_settings import THRESHOLD, QuestionSettings
 from litebert.tasks.types.extractive_qa.question_tables import (
     has_questions,
@@ -45,6 +44,7 @@ from litebert.tasks.types.extractive_qa.span_scores import (
     scores_from_logits,
 )
 from litebert.tasks.types.extractive_qa.squad_json import (
+    has_answers,
     read_squad,
     read_squad_questions,
     squad_part,
@@ -172,7 +172,7 @@ SQUAD_JSON: Final = FileFormat(
     read=lambda path, options: with_task_type(
         path, read_squad(path, invalid_answers=options.invalid_answers), options.task_type
     ),
-    has_labels=lambda path: '"answers"' in read_text(path),
+    has_labels=has_answers,
     iter_inputs=lambda path: iter(read_squad_questions(path)),
     part=lambda path, data: squad_part(path, {question.id: question for question in data.examples}),
     write_directory=write_squad_predictions,

@@ -36,6 +36,22 @@ def read_squad_questions(path: Path) -> tuple[Question, ...]:
     return _Reader(path, has_answers=False, invalid_answers="error").questions()
 
 
+def has_answers(path: Path) -> bool:
+    """Whether a question of a file has answers, or an empty list of them that is meant; False for a test file."""
+    questions = (
+        question
+        for article in _field(_parsed(path), "data", list, where=str(path))
+        for paragraph in _field(article, "paragraphs", list, where=str(path))
+        for question in _field(paragraph, "qas", list, where=str(path))
+    )
+    return any(
+        isinstance(question, Mapping)
+        and "answers" in question
+        and bool(question["answers"] or question.get("is_impossible"))
+        for question in questions
+    )
+
+
 def squad_part(path: Path, questions: Mapping[str, Question]) -> str:
     """The JSON of a file with only these questions, by id, and only articles and paragraphs that have some of them.
 

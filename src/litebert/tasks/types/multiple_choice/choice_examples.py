@@ -10,7 +10,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -46,6 +46,11 @@ class ChoiceExample:
     def texts(self) -> tuple[str | None, ...]:
         """Text, question and options."""
         return self.text, self.question, *self.options
+
+    @property
+    def identity(self) -> tuple[Any, ...]:
+        """Texts and target."""
+        return *self.texts, self.target
 
     @property
     def split_key(self) -> Hashable:

@@ -8,7 +8,7 @@ import re
 from collections import defaultdict
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 from litebert.tasks.labelled_data import Example, normalized_text
 
@@ -59,6 +59,11 @@ class PronounExample:
     def text_pair(self) -> str:
         """The candidate, as the second text of a pair."""
         return self.candidate
+
+    @property
+    def identity(self) -> tuple[Any, ...]:
+        """Texts, place of the pronoun and target; the other phrases follow from the texts."""
+        return *self.texts, self.pronoun, self.target
 
     @property
     def split_key(self) -> Hashable:

@@ -44,6 +44,11 @@ class TokenExample:
         return self.words
 
     @property
+    def identity(self) -> tuple[Any, ...]:
+        """Words and labels."""
+        return *self.texts, self.target
+
+    @property
     def split_key(self) -> Hashable:
         """Sentences of the same words stay together, as far as an uncased model reads."""
         return tuple(map(normalized_text, self.words))
