@@ -168,6 +168,23 @@ def test_custom_metrics_and_callbacks_are_used(pretrained, opinions, tmp_path, r
     assert steps.seen == 2
 
 
+@pytest.mark.parametrize(("given", "expected"), [((), ("macro_f1",)), ("accuracy", ("accuracy",))])
+def test_metrics_are_those_of_the_recipe_unless_they_are_given(
+    pretrained, opinions, tmp_path, monkeypatch, given, expected
+):
+    (tmp_path / "recipe.yaml").write_text("command: finetune\nmetrics: [macro_f1]\n")
+    runs = []
+
+    def record(config, directory, callbacks):
+        runs.append(config)
+        return SimpleNamespace(remarks=(), best={"metrics": {}})
+
+    monkeypatch.setattr(training_runs, "run_finetuning", record)
+    recipe = str(tmp_path / "recipe.yaml")
+    litebert.finetune(pretrained, train=opinions, recipe=recipe, metrics=given, out=tmp_path / "run", **SETTINGS)
+    assert runs[0].metrics == expected
+
+
 def test_training_shows_its_progress_unless_there_are_callbacks(pretrained, opinions, tmp_path, caplog):
     caplog.set_level("INFO")
     settings = {**SETTINGS, "duration": "1 steps"}

@@ -23,6 +23,12 @@ def test_settings_by_name_take_a_group_whole_and_in_parts():
     assert values == {"train": {"warmup": 0.1, "learning_rate": 1e-4}}
 
 
+def test_settings_by_name_take_a_group_as_an_object_with_further_settings():
+    files = LabelledFiles(train="a.csv", label="stars")
+    for given in ({"data": files, "text": "review"}, {"text": "review", "data": files}):
+        assert placed(given, FinetuneRun, GROUPS) == {"data": {**files.to_dict(), "text": "review"}}
+
+
 def test_unknown_settings_are_answered_with_the_nearest_name():
     with pytest.raises(ConfigError, match="learnin_rate: no such setting; did you mean 'learning_rate'"):
         placed({"learnin_rate": 1e-4}, FinetuneRun, GROUPS)

@@ -161,7 +161,7 @@ def finetune(
         out: the run directory; None: one in `runs/`, the same for the same arguments, rows, weights and functions.
         recipe: name of a recipe or the path of a .yaml file.
         metrics: names of metrics or functions; the first selects the best model. One needs no list. Empty: those of the
-            task type.
+            recipe, or else of the task type.
         callbacks: called during the run; None: `[litebert.progress_display()]`, empty: nothing is shown.
         settings: fields of `FinetuneRun`, `TrainSettings` and `LabelledFiles`, such as `batch_size=16`,
             `learning_rate=3e-5`, `duration="3 epochs"`, `text="review"` or `task_type="regression"`.
@@ -179,7 +179,7 @@ def finetune(
     directory = path_of(out) if out else _finetuning_directory(model, recipe, metrics, given, sources)
     data = directory / DATA
     files = {name: str(source.file_in(data)) for name, source in sources.items()}
-    fixed = {"model": str(model), "metrics": names or given.get("metrics", ())}
+    fixed = {"model": str(model)} | ({"metrics": names} if names else {})
     base = load_recipe(recipe_of_task(recipe), command="finetune").settings
     values = merged_settings(base, merged_settings(given, {"data": files, **fixed}))
     # Wrong settings and another directory are refused before rows are written into it.
@@ -235,12 +235,14 @@ def placed(settings: Mapping[str, Any], owner: type[Settings], groups: Mapping[s
     """Nested values of `owner` from flat ones: `learning_rate` becomes `{"train": {"learning_rate": …}}`.
 
     A name is that of a field of `owner`, or else of the first of its `groups` that has it. A mapping for a whole group,
-    such as `train={…}`, is kept. ConfigError for an unknown name.
+    such as `train={…}`, or an object, `data=LabelledFiles(…)`, is kept; flat values replace its own. ConfigError for an
+    unknown name.
     """
     result: dict[str, Any] = {}
     for name, value in settings.items():
+        value = value.to_dict() if isinstance(value, Settings) else value
         if name in owner.model_fields:
-            result[name] = {**result.get(name, {}), **value} if isinstance(value, Mapping) else value
+            result[name] = {**value, **result.get(name, {})} if isinstance(value, Mapping) else value
             continue
         group = next((group for group, fields in groups.items() if name in fields.model_fields), None)
         if group is None:
