@@ -3,6 +3,7 @@
 Paper: Lan et al., ICLR 2020. Release: the configurations of google-research/albert and of its model cards.
 """
 
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from litebert.errors import ConfigError, suggestion
@@ -21,6 +22,11 @@ def preset(name: str) -> ModelConfig:
     if name not in PRESETS:
         raise ConfigError(f"preset: no architecture is named {name!r}; {suggestion(name, PRESETS)}")
     return PRESETS[name].config
+
+
+def preset_named(model: str) -> ModelConfig | None:
+    """The architecture that a setting `model` names; None for another name, and for a path that exists."""
+    return preset(model) if model in PRESETS and not Path(model).exists() else None
 
 
 def _row(source: str, layers: int, hidden: int, heads: int, **others: Any) -> Preset:

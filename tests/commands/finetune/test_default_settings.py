@@ -10,10 +10,12 @@ from litebert.commands.finetune.default_settings import (
     settings_for_size,
 )
 from litebert.commands.finetune.finetune_settings import load_finetune_config
+from litebert.commands.finetune.setup import start_config
 from litebert.errors import ConfigError
 from litebert.settings import write_yaml
 from litebert.training.loop.duration import Duration
 from support.data.labelled_files import write_opinions
+from support.runs.tiny_runs import save_pretrained
 
 
 @pytest.mark.parametrize("rows", [10, 1000, 100_000])
@@ -44,6 +46,15 @@ def test_default_recipe_uses_the_size_of_the_model_and_the_rows_of_the_file(tmp_
     usual = settings_for_size(hidden_size_of("tiny"), 36)
     assert (run.train.learning_rate, run.batch_size) == (usual.learning_rate, usual.batch_size)
     assert run.train.duration == Duration.parse(f"{usual.epochs} epochs")
+
+
+def test_directory_with_the_name_of_a_preset_has_the_settings_of_its_own_size(tiny_tokenizer, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    data = {"train": str(write_opinions(tmp_path / "train.csv"))}
+    save_pretrained(tiny_tokenizer, tmp_path / "albert-base-v2")
+    run = load_finetune_config("default", given={"model": "albert-base-v2", "data": data})
+    assert start_config(run).hidden_size == hidden_size_of(run.model) == 32
+    assert chosen(run) == chosen_for(32, 36)
 
 
 def test_default_recipe_keeps_the_settings_that_are_given(tmp_path):

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from litebert.errors import LitebertError
 from litebert.files import RUN_SETTINGS
-from litebert.model.presets import PRESETS, preset
+from litebert.model.presets import preset_named
 from litebert.settings import read_yaml
 
 BASE_HIDDEN_SIZE: Final = 768
@@ -72,8 +72,8 @@ def hidden_size_of(model: str) -> int | None:
 
     The run itself reports what is wrong with the model.
     """
-    if model in PRESETS:
-        return preset(model).hidden_size
+    if config := preset_named(model):
+        return config.hidden_size
     from litebert.model.io.hub import model_directory
     from litebert.model.io.model_spec import read_model_spec
 

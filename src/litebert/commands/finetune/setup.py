@@ -20,7 +20,7 @@ from litebert.model.io.model_directory import build, load_model
 from litebert.model.io.model_spec import LABELLED, ModelSpec, read_model_spec
 from litebert.model.layers.lora import attach
 from litebert.model.param_groups import count_parameters, freeze, layer_depths
-from litebert.model.presets import PRESETS, preset
+from litebert.model.presets import preset, preset_named
 from litebert.tasks.benchmarks.benchmark_files import read_benchmark
 from litebert.tasks.benchmarks.benchmarks import benchmark_task
 from litebert.tasks.encoded import LabelledBatch
@@ -194,7 +194,7 @@ def _pretrained(run: FinetuneRun, source: Path, task: Task, tokenizer: Tokenizer
 
 def _source(run: FinetuneRun) -> Path | None:
     """The model directory that `run.model` names, downloaded if it is on the hub; None for a preset."""
-    if run.model not in PRESETS or Path(run.model).exists():
+    if preset_named(run.model) is None:
         return model_directory(run.model)
     if not run.from_scratch:
         on_hub = f"albert/{run.model}, its weights on the hub" if is_released(run.model) else "a model directory"
