@@ -1,14 +1,17 @@
 """Formats of labelled files, and tasks made of them."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from litebert.errors import ConfigError
 from litebert.tasks.labelled_data import LabelledData
-from litebert.tasks.read_labelled import read_labelled, task_for
+from litebert.tasks.read_labelled import format_of, read_labelled, task_for
 from litebert.tasks.readers.columns import Columns, SavedTask
-from litebert.tasks.types.task_type import ReadOptions
+from litebert.tasks.types.extractive_qa.extractive_qa import EXTRACTIVE_QA, SQUAD_JSON
+from litebert.tasks.types.registry import register, unregister
+from litebert.tasks.types.task_type import ReadOptions, ReadResult
 
 
 @pytest.mark.parametrize(
@@ -24,6 +27,18 @@ from litebert.tasks.types.task_type import ReadOptions
 def test_read_labelled_reads_every_format(tmp_path, name, content, task_type):
     (tmp_path / name).write_text(content)
     assert read_labelled(tmp_path / name).task_type == task_type
+
+
+def test_format_of_a_file_is_that_of_the_task_type_if_several_have_one():
+    assert format_of(Path("x.csv")) is None
+    assert format_of(Path("x.json.gz")) is format_of(Path("x.json"), "extractive_qa") is SQUAD_JSON
+    own = replace(SQUAD_JSON, read=lambda path, options: ReadResult(examples=()))
+    register(replace(EXTRACTIVE_QA, name="own", reader=replace(EXTRACTIVE_QA.reader, file_format=own)))
+    try:
+        assert format_of(Path("x.json")) is format_of(Path("x.json"), "own") is own
+        assert format_of(Path("x.json"), "extractive_qa") is SQUAD_JSON
+    finally:
+        unregister("own")
 
 
 def test_labels_in_lists_are_named_as_in_a_column(tmp_path):

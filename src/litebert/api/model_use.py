@@ -23,7 +23,7 @@ from litebert.settings import InferencePrecision, validate_not_given
 from litebert.tasks.encoded import warn_empty
 from litebert.tasks.labelled_data import LabelledData, UnlabelledRows
 from litebert.tasks.metrics.metrics import metric_names
-from litebert.tasks.read_labelled import task_for, types_with_format
+from litebert.tasks.read_labelled import format_of, task_for
 from litebert.tasks.readers.columns import Columns, resolve_columns, validate_columns_read
 from litebert.tasks.types.multi_label.multi_label import MULTI_LABEL
 
@@ -86,7 +86,7 @@ def predict(model: Model, data: Data, *, device: str | torch.device | None = Non
     predictor = _predictor(model, device=device)
     source = DataSource.of(data, "data")
     pipeline = predictor.backend
-    if source.path is not None and types_with_format(source.path):
+    if source.path is not None and format_of(source.path):
         raise ConfigError(f"predict: {source.path} is no table; predict it with `litebert predict`")
     table, named = source.to_table(), _columns(source, columns)
     if isinstance(pipeline, Pipeline):

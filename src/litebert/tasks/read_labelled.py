@@ -26,7 +26,7 @@ from litebert.tasks.readers.splits import warn_duplicates, warn_labels
 from litebert.tasks.readers.tables import Table, hub_table, read_table
 from litebert.tasks.readers.text_files import format_ending
 from litebert.tasks.types.registry import get_task_type, task_types
-from litebert.tasks.types.task_type import ReadOptions, ReadResult, TaskType
+from litebert.tasks.types.task_type import FileFormat, ReadOptions, ReadResult, TaskType
 
 logger = logging.getLogger(__name__)
 
@@ -56,11 +56,9 @@ def read_labelled(
         table: the rows, where they are in memory; `path` is then their name.
     """
     options, pair = options or ReadOptions(), None
-    formats = types_with_format(path)
-    if formats:
-        task_type, reason = _with_format(path, formats, options)
-        assert task_type.reader.file_format is not None
-        result = task_type.reader.file_format.read(path, options)
+    if file_format := format_of(path, options.task_type):
+        task_type, reason = _with_format(path, types_with_format(path), options)
+        result = file_format.read(path, options)
     else:
         if table is None:
             table = read_any_table(path)
@@ -127,9 +125,15 @@ def types_with_format(path: Path) -> list[TaskType]:
     return [each for each, file_format in formats if file_format and format_ending(path) in file_format.suffixes]
 
 
+def format_of(path: Path, task_type: str | None = None) -> FileFormat | None:
+    """The format of a file without named columns, that of `task_type` if several have one; None for a table."""
+    formats = {each.name: each.reader.file_format for each in types_with_format(path)}
+    return formats.get(task_type or "", next(iter(formats.values()), None))
+
+
 def validate_columns_apply(columns: Mapping[str, object], *files: Path) -> None:
     """Raise ConfigError where `columns` are named, by setting, but none of `files` has named columns."""
-    if all(types_with_format(file) for file in files):
+    if all(format_of(file) for file in files):
         validate_not_given(columns, f"a {format_ending(files[0])} file has no named columns; leave them out")
 
 

@@ -89,16 +89,14 @@ def count_rows(file: Path, *, label: str | None = None) -> int | None:
     With `label`, the name of a column, only those of a table with a label are counted.
     """
     from litebert.hub_datasets import is_dataset_name, load_split
-    from litebert.tasks.read_labelled import types_with_format  # imports torch
+    from litebert.tasks.read_labelled import format_of  # imports torch
     from litebert.tasks.readers.labelled_rows import is_blank, is_unlabelled
     from litebert.tasks.readers.tables import open_table
 
     try:
         if is_dataset_name(file):
             return len(load_split(file))
-        formats = types_with_format(file)
-        file_format = formats[0].reader.file_format if formats else None
-        if file_format:
+        if file_format := format_of(file):
             return sum(1 for _ in file_format.iter_inputs(file))
         rows = (row for row in open_table(file)[1] if not is_blank(row))
         return sum(label is None or not is_unlabelled(row, label) for row in rows)

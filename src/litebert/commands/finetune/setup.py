@@ -26,13 +26,7 @@ from litebert.tasks.benchmarks.benchmarks import benchmark_task
 from litebert.tasks.encoded import LabelledBatch
 from litebert.tasks.labelled_data import LabelledData, Task
 from litebert.tasks.output_formats import SUFFIXES, TableFormat
-from litebert.tasks.read_labelled import (
-    read_any_table,
-    read_labelled,
-    task_for,
-    task_of_benchmark,
-    types_with_format,
-)
+from litebert.tasks.read_labelled import format_of, read_any_table, read_labelled, task_for, task_of_benchmark
 from litebert.tasks.readers.columns import SavedTask
 from litebert.tasks.readers.splits import train_dev_split, warn_small_dataset, warn_train_dev_leakage
 from litebert.tasks.readers.text_files import format_ending
@@ -264,9 +258,8 @@ def write_dev_rows(directory: Path, train: LabelledData, dev: LabelledData) -> N
 def _dev_text(dev: LabelledData) -> tuple[str, str]:
     """The ending and the text of the file."""
     source = dev.path
-    if formats := types_with_format(source):
-        assert formats[0].reader.file_format is not None
-        return format_ending(source), formats[0].reader.file_format.part(source, dev)
+    if file_format := format_of(source, dev.task_type):
+        return format_ending(source), file_format.part(source, dev)
     assert dev.lines is not None, "tables have lines"
     dev_lines = set(dev.lines)
     rows = [row.values for row in read_any_table(source).rows if row.line in dev_lines]

@@ -17,7 +17,7 @@ from litebert.commands.predict.resumable_output import (
 from litebert.errors import ConfigError
 from litebert.settings import InferencePrecision
 from litebert.tasks.output_formats import OutputFormat, table_output, validate_not_input
-from litebert.tasks.read_labelled import types_with_format
+from litebert.tasks.read_labelled import format_of, types_with_format
 from litebert.tasks.readers.columns import Columns, SavedTask, resolve_columns
 from litebert.tasks.readers.csv_files import log_semicolons
 from litebert.tasks.readers.tables import Row, Table, iter_tables
@@ -56,8 +56,8 @@ class InputFile:
     @classmethod
     def of(cls, path: Path, task_type: TaskType, columns: Columns, *, model: Path) -> Self:
         """The file as a model of this task type reads it; ConfigError if that has no such format."""
-        has_format = bool(types_with_format(path))
-        if has_format and task_type not in types_with_format(path):
+        file_format = format_of(path, task_type.name)
+        if file_format and task_type not in types_with_format(path):
             raise ConfigError(
                 f"{path}: a model for {task_type.name} cannot read {format_ending(path)} files; give a table"
             )
@@ -66,7 +66,7 @@ class InputFile:
             read_inputs=task_type.reader.read_inputs,
             columns=columns,
             saved=SavedTask.stored(model),
-            file_format=task_type.reader.file_format if has_format else None,
+            file_format=file_format,
         )
 
     @property

@@ -38,13 +38,12 @@ from litebert.tasks.benchmarks.candidate_ranking import predict_ranked
 from litebert.tasks.encoded import warn_empty
 from litebert.tasks.labelled_data import LabelledData
 from litebert.tasks.masked_text import DEFAULT_TOP_K
-from litebert.tasks.read_labelled import types_with_format
+from litebert.tasks.read_labelled import format_of
 from litebert.tasks.readers.columns import Columns, validate_columns_read
 from litebert.tasks.readers.tables import Table
 from litebert.tasks.readers.text_files import format_ending, plain_name
 from litebert.tasks.results import FilledMasks
 from litebert.tasks.types.extractive_qa.question_settings import NoAnswerThreshold
-from litebert.tasks.types.task_type import FileFormat
 
 PRETRAINED_USES: Final = (
     "it fills masks, and `litebert embed` writes its embeddings; for labels or answers, fine-tune it first "
@@ -108,15 +107,9 @@ def _predict_files(run: PredictRun) -> FilesWritten:
 def _output_name(path: Path, suffix: str | None) -> str:
     """The name of the output of one of several files: that of the file, with the ending of a format that fits."""
     stem, ending = plain_name(path).stem, format_ending(path)
-    if (file_format := _file_format(path)) and file_format.write_directory:
+    if (file_format := format_of(path)) and file_format.write_directory:
         return stem
     return stem + (suffix or {".txt": ".jsonl", ".parquet": ".jsonl"}.get(ending, ending))
-
-
-def _file_format(path: Path) -> FileFormat | None:
-    """The format of any task type for this ending."""
-    fitting = types_with_format(path)
-    return fitting[0].reader.file_format if fitting else None
 
 
 def _texts_of(run: PredictRun) -> InputFile:
@@ -125,8 +118,9 @@ def _texts_of(run: PredictRun) -> InputFile:
     def texts(table: Table, columns: Columns) -> list[tuple[str, int]]:
         return list(zip(table.texts(columns.text_name), [row.line for row in table.rows], strict=True))
 
-    file_format = _file_format(run.input)
-    return InputFile(path=run.input, read_inputs=texts, columns=run.columns, saved=None, file_format=file_format)
+    return InputFile(
+        path=run.input, read_inputs=texts, columns=run.columns, saved=None, file_format=format_of(run.input)
+    )
 
 
 def _load(run: PredictRun) -> Predictor:
