@@ -63,20 +63,12 @@ def read_labelled(
         if table is None:
             table = read_any_table(path)
             log_semicolons(path)
-        table, named = without_blank_rows(table), columns or Columns()
-        columns = resolve_columns(named, saved, table)
-        labelled = table
-        if options.unlabelled_rows == "skip":
-            labelled = without_unlabelled_rows(table, columns.label_name)
-        try:
-            task_type, reason = _guess(labelled, columns, options)
-        except DataError:
-            validate_label_is_no_text(columns, path)  # the cause, where texts look like labels
-            raise
+        filled, named = without_blank_rows(table), columns or Columns()
+        log_skipped(table, filled, "are blank")
+        columns = resolve_columns(named, saved, filled)
+        table, task_type, reason = rows_and_task_type(filled, columns, options)
         validate_columns_read(named, task_type.reader.input_columns, task_type.name)
-        if task_type.reader.needs_label:
-            log_skipped(table, labelled, "have no label")
-            table = labelled
+        log_skipped(filled, table, "have no label")
         if task_type.reader.saves_columns:  # questions have columns of other names
             validate_label_is_no_text(columns, path)
         if default_pair and task_type.reader.reads_pairs:
@@ -89,6 +81,19 @@ def read_labelled(
     if options.labels is None:  # otherwise the labels are those of the training data
         warn_labels(path, result.labels or ())
     return replace(_data(path, result, task_type.name, result.reason or reason), text_pair=pair)
+
+
+def rows_and_task_type(table: Table, columns: Columns, options: ReadOptions) -> tuple[Table, TaskType, str]:
+    """The rows of a table that are read, which `options` may ask to have a label; their task type, and why it is."""
+    labelled = table
+    if options.unlabelled_rows == "skip":
+        labelled = without_unlabelled_rows(table, columns.label_name)
+    try:
+        task_type, reason = _guess(labelled, columns, options)
+    except DataError:
+        validate_label_is_no_text(columns, table.path)  # the cause, where texts look like labels
+        raise
+    return labelled if task_type.reader.needs_label else table, task_type, reason
 
 
 def read_any_table(path: Path) -> Table:

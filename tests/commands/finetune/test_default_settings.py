@@ -9,10 +9,12 @@ from litebert.commands.finetune.default_settings import (
     hidden_size_of,
     settings_for_size,
 )
-from litebert.commands.finetune.finetune_settings import load_finetune_config
+from litebert.commands.finetune.finetune_settings import LabelledFiles, load_finetune_config, num_training_rows
 from litebert.commands.finetune.setup import start_config
 from litebert.errors import ConfigError
 from litebert.settings import write_yaml
+from litebert.tasks.read_labelled import read_labelled
+from litebert.tasks.types.task_type import ReadOptions
 from litebert.training.loop.duration import Duration
 from support.data.labelled_files import write_opinions
 from support.runs.tiny_runs import save_pretrained
@@ -76,11 +78,27 @@ def test_count_rows_of_each_format(tmp_path):
     assert count_rows(tmp_path / "t.conll") == 2
 
 
+@pytest.mark.parametrize(
+    ("content", "settings", "rows"),
+    [
+        ("text,stars\na,x\nb,\n,\nc,y\n", {"label": "stars"}, 2),
+        ("text,label\na,x|y\nb,\n,\nc,y|x\nd,x\n", {}, 4),
+        ("text,label\na,x\nb,\n,\nc,y\n", {"task_type": "multi_label"}, 3),
+        ("question,context,answer\nwho,it is me,me\nwho,nobody,\n", {}, 2),
+    ],
+)
+def test_rows_without_a_label_count_where_the_task_type_needs_none(tmp_path, content, settings, rows):
+    (tmp_path / "some.csv").write_text(content)
+    files = LabelledFiles(train=tmp_path / "some.csv", unlabelled_rows="skip", **settings)
+    options = ReadOptions(task_type=files.task_type, unlabelled_rows="skip")
+    assert num_training_rows(files) == rows == len(read_labelled(files.train, files.columns, options=options).examples)
+
+
 def test_default_recipe_is_that_of_a_base_model_with_few_rows_where_sizes_cannot_be_read(tmp_path):
     assert count_rows(tmp_path / "none.csv") is None
     (tmp_path / "some.csv").write_text("text,label\na,x\nb,\n,\n")
     assert count_rows(tmp_path / "some.csv") == 2
-    assert count_rows(tmp_path / "some.csv", label="label") == 1
+    assert count_rows(tmp_path / "some.csv", skip_unlabelled=True) == 1
     (tmp_path / "model").mkdir()
     assert hidden_size_of(str(tmp_path / "model")) is None
     run = load_finetune_config("default", given=missing(tmp_path), out=tmp_path / "run")

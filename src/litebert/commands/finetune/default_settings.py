@@ -10,6 +10,7 @@ from litebert.errors import LitebertError
 from litebert.files import RUN_SETTINGS
 from litebert.model.presets import preset_named
 from litebert.settings import read_yaml
+from litebert.tasks.readers.columns import Columns
 
 BASE_HIDDEN_SIZE: Final = 768
 BASE_LEARNING_RATE: Final = 3e-5
@@ -83,22 +84,28 @@ def hidden_size_of(model: str) -> int | None:
         return None
 
 
-def count_rows(file: Path, *, label: str | None = None) -> int | None:
+def count_rows(
+    file: Path, *, skip_unlabelled: bool = False, columns: Columns | None = None, task_type: str | None = None
+) -> int | None:
     """Examples of a labelled file; None where it cannot be read, which the run itself reports.
 
-    With `label`, the name of a column, only those of a table with a label are counted.
+    With `skip_unlabelled` a table is read whole, because its task type decides whether an empty label is missing.
     """
     from litebert.hub_datasets import is_dataset_name, load_split
-    from litebert.tasks.read_labelled import format_of  # imports torch
-    from litebert.tasks.readers.labelled_rows import is_blank, is_unlabelled
+    from litebert.tasks.read_labelled import format_of, read_any_table, rows_and_task_type  # imports torch
+    from litebert.tasks.readers.labelled_rows import is_blank, without_blank_rows
     from litebert.tasks.readers.tables import open_table
+    from litebert.tasks.types.task_type import ReadOptions
 
     try:
-        if is_dataset_name(file):
-            return len(load_split(file))
         if file_format := format_of(file):
             return sum(1 for _ in file_format.iter_inputs(file))
-        rows = (row for row in open_table(file)[1] if not is_blank(row))
-        return sum(label is None or not is_unlabelled(row, label) for row in rows)
+        if skip_unlabelled:
+            options = ReadOptions(task_type=task_type, unlabelled_rows="skip")
+            table = without_blank_rows(read_any_table(file))
+            return len(rows_and_task_type(table, columns or Columns(), options)[0].rows)
+        if is_dataset_name(file):
+            return len(load_split(file))
+        return sum(not is_blank(row) for row in open_table(file)[1])
     except LitebertError:
         return None

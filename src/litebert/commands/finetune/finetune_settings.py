@@ -298,7 +298,8 @@ def _defaults(run: FinetuneRun, out: Path | None) -> dict[str, Any]:
 def num_training_rows(data: LabelledFiles | BenchmarkFiles) -> int | None:
     """Rows of the training file, or of the official one of a benchmark; None where they are not known."""
     if isinstance(data, LabelledFiles):
-        return count_rows(data.train, label=data.columns.label_name if data.unlabelled_rows == "skip" else None)
+        is_skipped = data.unlabelled_rows == "skip"
+        return count_rows(data.train, skip_unlabelled=is_skipped, columns=data.columns, task_type=data.task_type)
     if own := data.split_files.get("train"):
         from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit  # imports torch
 

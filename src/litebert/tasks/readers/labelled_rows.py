@@ -18,7 +18,6 @@ _MAX_SHOWN: Final = 5
 def without_blank_rows(table: Table) -> Table:
     """`table` without the rows all of whose cells are empty, as spreadsheets leave them; DataError if none is left."""
     kept = replace(table, rows=tuple(row for row in table.rows if not is_blank(row)))
-    log_skipped(table, kept, "are blank")
     if not kept.rows:
         raise DataError(f"{table.path}: all {len(table.rows)} rows are blank; give a file with at least one row")
     return kept
