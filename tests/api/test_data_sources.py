@@ -51,6 +51,12 @@ def test_missing_values_of_a_data_frame_are_null():
     assert DataSource.of(data, "train").rows[1] == {"text": "bad", "stars": None}
 
 
+def test_rows_have_the_columns_of_all_rows_and_null_where_one_is_missing():
+    source = DataSource.of([{"text": "a", "label": 1}, {"text_pair": "c", "text": "b", "label": 0}], "train")
+    assert source.to_table().columns == ("text", "label", "text_pair")
+    assert source.json_lines.splitlines()[0] == '{"text": "a", "label": 1, "text_pair": null}'
+
+
 def test_missing_values_of_rows_are_null_as_those_of_their_data_frame():
     pandas = pytest.importorskip("pandas")
     data = pandas.DataFrame({"text": ["good", float("nan")], "when": [pandas.NaT, pandas.NA]}, dtype=object)

@@ -16,7 +16,7 @@ from litebert.errors import DataError
 from litebert.files import expand_home, sha256, write_text
 from litebert.hub_datasets import is_dataset_name
 from litebert.tasks.read_labelled import read_any_table
-from litebert.tasks.readers.tables import Row, Table, named_labels
+from litebert.tasks.readers.tables import Row, Table, named_labels, with_all_columns
 
 Data = Any
 """One of:
@@ -43,6 +43,7 @@ class DataSource:
     """For error messages and file names."""
     path: Path | None
     rows: list[dict[str, Any]]
+    """All with the same columns; a missing value is null."""
     text_pair: str | None = None
     """Column of the second texts of pairs that were given without names of columns."""
 
@@ -57,7 +58,7 @@ class DataSource:
         given = list(rows_of(data, name))
         if not given:
             raise DataError(f"{name}: no rows; give at least one")
-        rows = [{str(key): plain(value) for key, value in row.items()} for row in given]
+        rows = with_all_columns([{str(key): plain(value) for key, value in row.items()} for row in given])
         return cls(name, None, rows, TEXT_PAIR if any(isinstance(row, PairRow) for row in given) else None)
 
     @cached_property
@@ -87,8 +88,8 @@ class DataSource:
         """All rows with the names of their columns."""
         if self.path:
             return read_any_table(self.path)
-        columns = tuple(dict.fromkeys(key for row in self.rows for key in row))
-        return Table(Path(self.name), columns, tuple(Row(number, row) for number, row in enumerate(self.rows, start=1)))
+        rows = tuple(Row(number, row) for number, row in enumerate(self.rows, start=1))
+        return Table(Path(self.name), tuple(self.rows[0]), rows)
 
 
 def _json_line(row: Mapping[str, Any], where: str) -> str:

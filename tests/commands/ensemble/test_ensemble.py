@@ -168,6 +168,13 @@ def test_ensemble_of_one_member_predicts_unlabelled_rows_as_predict(asked, tmp_p
         assert one.get("probability", 0.0) == pytest.approx(other.get("probability", 0.0), abs=tolerance())
 
 
+def test_ensemble_refuses_labels_that_the_first_row_lacks(tiny_tokenizer, tmp_path):
+    rows = _jsonl(tmp_path / "rows.jsonl", [{"text": "a film"}, {"text": "a play", "label": "good"}])
+    member = save_member("opinions.csv", tiny_tokenizer, tmp_path / "member", 0)
+    with pytest.raises(DataError, match=r"rows\.jsonl:2: field 'label': the first row has no such field"):
+        run_ensemble([member], rows, out=tmp_path / "out.jsonl")
+
+
 @pytest.mark.parametrize("ending", [".conll", ".csv", ".jsonl"])
 @pytest.mark.parametrize("content", ["the O\nfilm B-X\n\nmusic O\n", "-DOCSTART-\n\nthe\nfilm\n\nmusic\n"])
 def test_ensemble_of_one_member_writes_conll_as_predict(tiny_tokenizer, tmp_path, content, ending):

@@ -1,5 +1,6 @@
 """A column `text_pair` is the second text of a pair unless another column is named; what is read is logged."""
 
+import json
 import logging
 import sys
 
@@ -53,6 +54,14 @@ def test_column_text_pair_without_texts_is_not_the_pair(tmp_path, value):
     lines = (f'{{"text": "a{index}", "text_pair": {value}, "label": "{"xy"[index % 2]}"}}\n' for index in range(4))
     (tmp_path / "rows.jsonl").write_text("".join(lines))
     assert read_labelled(tmp_path / "rows.jsonl", default_pair=True).text_pair is None
+
+
+@pytest.mark.parametrize("first", [{}, {"text_pair": None}])
+def test_column_text_pair_that_the_first_row_lacks_is_the_pair(tmp_path, first):
+    rows = [{"text": "a", **first, "label": "x"}, {"text": "b", "text_pair": "c", "label": "y"}]
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    data = read_labelled(tmp_path / "rows.jsonl", default_pair=True)
+    assert (data.text_pair, [each.text_pair for each in data.examples]) == ("text_pair", ["", "c"])
 
 
 def test_label_of_questions_may_be_a_column_named_text(tmp_path):

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from litebert.errors import DataError, MissingExtraError
 from litebert.tasks.output_formats import csv_text
-from litebert.tasks.readers.tables import iter_tables, open_tsv, read_table
+from litebert.tasks.readers.tables import iter_tables, open_tsv, read_table, refuse_late_columns
 
 FIELDS = st.text(st.characters(codec="utf-8", exclude_characters="\0\r"), max_size=8)
 FIELDS_WITH_RETURNS = st.lists(st.sampled_from('\rab,"\n'), max_size=8).map("".join)
@@ -116,6 +116,24 @@ def test_jsonl_table_allows_numbers_null_and_extra_fields(tmp_path):
     table = read_table(write(tmp_path, "x.jsonl", '{"a": 1.50, "b": null}\n{"a": true, "b": "x", "c": [1]}\n'))
     assert table.texts("a") == ["1.5", "true"]
     assert table.texts("b") == ["", "x"]
+    assert table.columns == ("a", "b", "c")
+
+
+def test_jsonl_table_has_the_columns_of_all_rows_and_null_where_one_is_missing(tmp_path):
+    table = read_table(write(tmp_path, "x.jsonl", '{"b": 1}\n{"c": 2, "a": 3, "b": 4}\n{"a": 5}\n'))
+    assert table.columns == ("b", "c", "a")
+    assert [list(row.values.values()) for row in table.rows[::2]] == [[1, None, None], [None, None, 5]]
+    assert (table.texts("a"), [row.line for row in table.rows]) == (["", "3", "5"], [1, 2, 3])
+
+
+def test_a_later_column_of_a_stream_is_refused_if_it_would_be_read(tmp_path):
+    path = write(tmp_path, "x.jsonl", '{"a": "x"}\n{"a": "y"}\n{"a": "z", "n": 1, "b": 2}\n')
+    first, second = iter_tables(path, rows_per_table=2)
+    assert first.columns == second.columns == ("a",)
+    refuse_late_columns(first, lambda name: True)
+    refuse_late_columns(second, lambda name: name == "c")
+    with pytest.raises(DataError, match=r"x\.jsonl:3: field 'b': the first row has no such field, .*; give every row"):
+        refuse_late_columns(second, lambda name: name == "b")
 
 
 @pytest.mark.parametrize(
@@ -158,7 +176,7 @@ def test_invalid_table_is_an_error_with_file_and_line(tmp_path, name, content, m
     ],
 )
 def test_invalid_field_is_an_error_with_its_line(tmp_path, content, message):
-    table = read_table(write(tmp_path, "x.jsonl", content))
+    (table,) = iter_tables(write(tmp_path, "x.jsonl", content), rows_per_table=9)
     with pytest.raises(DataError, match=message):
         table.texts("a")
 

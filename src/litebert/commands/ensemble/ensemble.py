@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -129,13 +129,14 @@ def ensemble(run: EnsembleRun) -> EnsembleResult:
         if is_dataset_name(run.data):
             raise ConfigError(f"out: {run.data} is scored only; write its rows into a file to get their predictions")
         source.validate_output(run.out)
-    if _has_labels(members[0], source):
+    unlabelled = _without_labels(members[0], source)
+    if unlabelled is None:
         examples = examples_of_file(members[0], source, metrics=run.metrics)
         validate_label_order(members, examples.task)
         if run.out is not None:
             examples = with_rows(examples, source, run.out, members[0].task_type.result)
         return _in_memory(run, members, examples)
-    return _streamed(run, members, source)
+    return _streamed(run, members, unlabelled)
 
 
 def forward_selection(count: int, score: Callable[[Sequence[int]], float]) -> list[int]:
@@ -250,13 +251,15 @@ def _validate_unlabelled(run: EnsembleRun, path: Path) -> None:
         raise ConfigError(f"metrics: {path} has no labels, so there is nothing to score; leave them out")
 
 
-def _has_labels(member: Member, source: InputFile) -> bool:
+def _without_labels(member: Member, source: InputFile) -> InputFile | None:
+    """`source`, if it has no labels: then no row may have one. Rows of a table are labelled if the first is."""
     if source.file_format is not None:
-        return source.file_format.has_labels(source.path)
+        return None if source.file_format.has_labels(source.path) else source
     is_hub = is_dataset_name(source.path)
     table = hub_table(source.path) if is_hub else next(iter_tables(source.path, rows_per_table=1))
     columns = resolve_columns(source.columns, source.saved, table)
-    return member.task_type.reader.label_column(table, columns) in table.columns
+    label = member.task_type.reader.label_column(table, columns)
+    return None if label in table.columns else replace(source, absent_label=label)
 
 
 def _validate_benchmark_output(out: Path, split: BenchmarkSplit) -> None:

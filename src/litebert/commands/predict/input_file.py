@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final, Self
@@ -18,9 +19,9 @@ from litebert.errors import ConfigError
 from litebert.settings import InferencePrecision
 from litebert.tasks.output_formats import OutputFormat, table_output, validate_not_input
 from litebert.tasks.read_labelled import format_of, types_with_format
-from litebert.tasks.readers.columns import Columns, SavedTask, resolve_columns
+from litebert.tasks.readers.columns import Columns, SavedTask, is_column_of_training, resolve_columns
 from litebert.tasks.readers.csv_files import log_semicolons
-from litebert.tasks.readers.tables import Row, Table, iter_tables
+from litebert.tasks.readers.tables import Row, Table, iter_tables, refuse_late_columns
 from litebert.tasks.readers.text_files import format_ending, iter_lines
 from litebert.tasks.results import DecodedPrediction
 from litebert.tasks.types.task_type import FileFormat, TaskType
@@ -52,6 +53,10 @@ class InputFile:
     """The task of the model, for the columns that are not named."""
     file_format: FileFormat | None = None
     """The task type's format, if the file has no named columns."""
+    finds_column: Callable[[str, Columns], bool] = lambda name, columns: False
+    """As that of the task type's reader."""
+    absent_label: str | None = None
+    """The column of the labels that the first row lacks, where no row may have one."""
 
     @classmethod
     def of(cls, path: Path, task_type: TaskType, columns: Columns, *, model: Path) -> Self:
@@ -67,6 +72,7 @@ class InputFile:
             columns=columns,
             saved=SavedTask.stored(model),
             file_format=file_format,
+            finds_column=task_type.reader.finds_column,
         )
 
     @property
@@ -132,7 +138,16 @@ class InputFile:
         columns = None
         for table in self._tables(skip):
             columns = columns or resolve_columns(self.columns, self.saved, table)
+            refuse_late_columns(table, partial(self._is_read, columns=columns))
             yield Window(table.rows, self.read_inputs(table, columns))
+
+    def _is_read(self, name: str, columns: Columns) -> bool:
+        """Whether a column that is not among the resolved `columns` would be, if the first row had it."""
+        return (
+            name == self.absent_label
+            or is_column_of_training(name, self.columns, self.saved)
+            or self.finds_column(name, columns)
+        )
 
     def output_format(self, output: Path) -> OutputFormat:
         """How predictions are written to the file `output`; ConfigError if it has a wrong ending or is the input."""

@@ -141,6 +141,13 @@ class SavedTask(Settings):
         return cls.read_json(directory / TASK)
 
 
+def is_column_of_training(name: str, columns: Columns, saved: SavedTask | None) -> bool:
+    """Whether `resolve_columns` would read texts or options from a column of this name, if the table had it."""
+    if saved is None:
+        return False
+    return (name == saved.text and columns.text is None) or (name in saved.options and not columns.options)
+
+
 def resolve_columns(columns: Columns, saved: SavedTask | None, table: Table) -> Columns:
     """`columns`, with the columns of training in place of those that are not named, where the table has them.
 

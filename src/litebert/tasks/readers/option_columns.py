@@ -3,6 +3,7 @@
 import re
 from typing import Final
 
+from litebert.tasks.readers.columns import Columns
 from litebert.tasks.readers.tables import Table
 
 MIN_OPTIONS: Final = 2
@@ -15,3 +16,8 @@ def option_columns(table: Table) -> tuple[str, ...]:
     numbered = tuple(name for name in table.columns if _NUMBERED.fullmatch(name))
     lists = tuple(name for name in _LISTS if isinstance(table.rows[0].values.get(name), list))
     return numbered if len(numbered) >= MIN_OPTIONS else lists[:1]
+
+
+def is_option_column(name: str, columns: Columns) -> bool:
+    """Whether `option_columns` finds a column of this name, where no options are named."""
+    return not columns.options and (name in _LISTS or _NUMBERED.fullmatch(name) is not None)

@@ -21,6 +21,7 @@ from litebert.tasks.readers.text_files import format_ending, iter_lines
 
 logger = logging.getLogger(__name__)
 
+JSON_LINES: Final = ".jsonl"
 _PARQUET_ROWS: Final = 1024
 """Rows of a Parquet file that are in memory at once."""
 _FORMATS: Final = "a .csv, .tsv or .jsonl file, also compressed (.csv.gz), or a .parquet file"
@@ -82,17 +83,50 @@ Records = tuple[tuple[str, ...], Iterator[Row]]
 
 
 def read_table(path: Path) -> Table:
-    """All rows of a file in one of `TABLE_ENDINGS`; DataError where it is invalid."""
+    """All rows of a file in one of `TABLE_ENDINGS`; DataError where it is invalid.
+
+    JSON lines have the columns of all rows, and null where a row lacks one.
+    """
     columns, rows = open_table(path)
-    return Table(path, columns, tuple(rows))
+    table = Table(path, columns, tuple(rows))
+    return _with_all_columns(table) if format_ending(path) == JSON_LINES else table
+
+
+def _with_all_columns(table: Table) -> Table:
+    records = with_all_columns([row.values for row in table.rows])
+    rows = tuple(Row(row.line, values) for row, values in zip(table.rows, records, strict=True))
+    return Table(table.path, tuple(records[0]), rows)
+
+
+def with_all_columns(records: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The records with the columns of all of them, in the order of their first appearance; a missing value is null."""
+    names = dict.fromkeys(name for record in records for name in record)
+    return [
+        record if record.keys() == names.keys() else {name: record.get(name) for name in names} for record in records
+    ]
 
 
 def iter_tables(path: Path, *, rows_per_table: int, skip_rows: int = 0) -> Iterator[Table]:
-    """The rows of a file after the first `skip_rows`, in tables of `rows_per_table` rows, read lazily."""
+    """The rows of a file after the first `skip_rows`, in tables of `rows_per_table` rows, read lazily.
+
+    The columns are those of the first row of the file: `refuse_late_columns` finds others that JSON lines may have.
+    """
     columns, rows = open_table(path)
     rows = islice(rows, skip_rows, None)
     while part := tuple(islice(rows, rows_per_table)):
         yield Table(path, columns, part)
+
+
+def refuse_late_columns(table: Table, is_read: Callable[[str], bool]) -> None:
+    """DataError for a row with a column that the first row lacks, if `is_read` says that it would be read there."""
+    known = set(table.columns)
+    for row in table.rows:
+        for column in row.values.keys() - known:
+            if is_read(column):
+                raise DataError(
+                    f"{table.path}:{row.line}: field {column!r}: the first row has no such field, so that it would not "
+                    "be read; give every row the same fields (null where one has no value)"
+                )
 
 
 def open_table(path: Path) -> Records:
@@ -262,7 +296,7 @@ def _parquet_file(path: Path) -> Iterator[Any]:
 _READERS: Final[dict[str, Callable[[Path], Records]]] = {
     CSV: _open_csv,
     ".tsv": open_tsv,
-    ".jsonl": _open_jsonl,
+    JSON_LINES: _open_jsonl,
     ".parquet": _open_parquet,
     CONLLU: _open_conllu,
 }

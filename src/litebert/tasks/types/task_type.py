@@ -108,6 +108,8 @@ class ExampleReader:
     """Whether a model remembers the columns of its training data."""
     input_columns: tuple[str, ...] = ("text", "text_pair")
     """Fields of `Columns` that `read_inputs` uses."""
+    finds_column: Callable[[str, Columns], bool] = lambda name, columns: False
+    """(name, named columns) → whether `read_inputs` finds a column by its name, such as `option1`."""
     file_format: FileFormat | None = None
 
     @property

@@ -24,6 +24,7 @@ from litebert.tasks.readers.tables import Table
 from litebert.tasks.types.extractive_qa.question_settings import THRESHOLD, QuestionSettings
 from litebert.tasks.types.extractive_qa.question_tables import (
     has_questions,
+    is_question_column,
     question_columns,
     read_question_inputs,
     read_question_table,
@@ -191,6 +192,7 @@ EXTRACTIVE_QA: Final = TaskType(
         label_column=lambda table, columns: question_columns(table, columns).answer,
         needs_label=False,
         saves_columns=False,
+        finds_column=is_question_column,
         file_format=SQUAD_JSON,
     ),
     encode=encode_questions,

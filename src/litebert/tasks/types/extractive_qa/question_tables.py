@@ -56,6 +56,11 @@ def question_columns(table: Table, columns: Columns) -> QuestionColumns:
     )
 
 
+def is_question_column(name: str, columns: Columns) -> bool:
+    """Whether `question_columns` takes a column of this name for the questions, before the one of texts."""
+    return columns.text is None and name == QuestionColumns().question
+
+
 def read_question_table(
     table: Table, columns: QuestionColumns, *, invalid_answers: InvalidAnswers = "error"
 ) -> dict[int, Question]:

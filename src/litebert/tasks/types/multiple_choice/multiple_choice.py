@@ -8,7 +8,7 @@ from litebert.errors import DataError
 from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.readers.columns import Columns, group_and_slice
 from litebert.tasks.readers.label_columns import non_empty_labels
-from litebert.tasks.readers.option_columns import MIN_OPTIONS, option_columns
+from litebert.tasks.readers.option_columns import MIN_OPTIONS, is_option_column, option_columns
 from litebert.tasks.readers.tables import Row, Table
 from litebert.tasks.results import LETTERS, Choice, class_probabilities, decode_choice
 from litebert.tasks.types.classification.classification import (
@@ -126,7 +126,11 @@ MULTIPLE_CHOICE: Final = TaskType(
     model="ForMultipleChoice",
     metrics=("accuracy",),
     reader=ExampleReader(
-        guess=_guess, read=read_choices, read_inputs=read_choice_inputs, input_columns=("text", "text_pair", "options")
+        guess=_guess,
+        read=read_choices,
+        read_inputs=read_choice_inputs,
+        input_columns=("text", "text_pair", "options"),
+        finds_column=is_option_column,
     ),
     settings=InputSettings,
     encode=encode_choices,
