@@ -66,6 +66,11 @@ def test_messages_about_columns_advise_arguments_of_python(classifier, tmp_path)
             call()
 
 
+def test_messages_about_masked_texts_name_the_row(pretrained):
+    with pytest.raises(DataError, match=r"^data: row 2 \(counted from 1\): field 'text': expected a text or a number"):
+        litebert.predict(pretrained, [{"text": "a [MASK]"}, {"text": ["x"]}])
+
+
 def test_messages_about_a_file_keep_its_lines(classifier, tmp_path):
     (tmp_path / "rows.csv").write_text("text,label\na film,good\na play,\n")
     with pytest.raises(DataError, match=r"rows\.csv:3: .* in 1 of 2 rows \(line 3\); .*\(unlabelled_rows=\"skip\"\)"):

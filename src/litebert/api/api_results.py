@@ -122,7 +122,7 @@ class EvaluationResult:
         return self.evaluation.metrics
 
     def to_pandas(self) -> Any:
-        """A data frame of the examples with their predictions."""
+        """A data frame of the rows that were read, with their predictions."""
         return self.predictions.to_pandas()
 
     def plot(self) -> Any:

@@ -25,7 +25,8 @@ from litebert.tasks.labelled_data import LabelledData, UnlabelledRows
 from litebert.tasks.metrics.metrics import metric_names
 from litebert.tasks.read_labelled import format_of, task_for
 from litebert.tasks.readers.columns import Columns, resolve_columns, validate_columns_read
-from litebert.tasks.types.multi_label.multi_label import MULTI_LABEL
+from litebert.tasks.readers.tables import Table
+from litebert.tasks.results import DecodedPrediction
 
 Model = str | Path | Predictor
 """A model or run directory, a name on the hub, or a loaded `Predictor`."""
@@ -40,7 +41,7 @@ def evaluate(
     device: str | torch.device = "auto",
     **columns: Any,
 ) -> EvaluationResult:
-    """The scores of a fine-tuned model on labelled data, with its predictions.
+    """The scores of a fine-tuned model on labelled data, with its predictions beside the rows that were read.
 
     Args:
         model: a model or run directory, or a name on the hub.
@@ -59,9 +60,9 @@ def evaluate(
     pipeline = Pipeline.load(model_directory(model), device=usable_device(device))
     source = DataSource.of(data, "data")
     named = _columns(source, columns)
-    table = None if source.path else source.to_table()
+    place = source.path or Path(source.name)
+    table = None if format_of(place) else source.to_table()
     with in_terms_of_python(_places(source)):
-        place = source.path or Path(source.name)
         labelled = pipeline.labelled_data(place, named, unlabelled_rows=unlabelled_rows, table=table)
     task = task_for(labelled, named, names)
     examples = EvaluationSet.prepare(labelled, task, pipeline)
@@ -70,7 +71,7 @@ def evaluate(
     scored = examples.score_predictions(pipeline, predictions)
     scoring = replace(pipeline, settings=pipeline.settings.with_metrics(scored.evaluation.metrics))
     results = scoring.decode(predictions, labelled.examples)
-    return EvaluationResult(scored.evaluation, Predictions(tuple(results), _rows(labelled)))
+    return EvaluationResult(scored.evaluation, Predictions(tuple(results), _rows(labelled, table)))
 
 
 def predict(model: Model, data: Data, *, device: str | torch.device | None = None, **columns: Any) -> Predictions:
@@ -89,18 +90,22 @@ def predict(model: Model, data: Data, *, device: str | torch.device | None = Non
     if source.path is not None and format_of(source.path):
         raise ConfigError(f"predict: {source.path} is no table; predict it with `litebert predict`")
     table, named = source.to_table(), _columns(source, columns)
-    if isinstance(pipeline, Pipeline):
-        validate_columns_read(named, pipeline.task_type.reader.input_columns, predictor.task)
-        with in_terms_of_python(_places(source)):
-            inputs = pipeline.task_type.reader.read_inputs(table, resolve_columns(named, pipeline.saved_task, table))
-        results, counts = pipeline.results_and_counts(inputs)
-        place, rows = source.path or Path("data"), len(inputs)
-        warn_truncated(place, counts["truncated"], rows=rows, settings=pipeline.settings)
-        warn_empty(place, counts["empty"], rows=rows)
-    else:
-        validate_columns_read(named, ("text",), predictor.task)
-        results = predictor.predict(table.texts(named.text_name))
+    with in_terms_of_python(_places(source)):
+        if isinstance(pipeline, Pipeline):
+            results = _predict_rows(pipeline, predictor.task, table, named)
+        else:
+            validate_columns_read(named, ("text",), predictor.task)
+            results = predictor.predict(table.texts(named.text_name))
     return Predictions(tuple(results), tuple(row.values for row in table.rows))
+
+
+def _predict_rows(pipeline: Pipeline, task: str, table: Table, named: Columns) -> Sequence[DecodedPrediction]:
+    validate_columns_read(named, pipeline.task_type.reader.input_columns, task)
+    inputs = pipeline.task_type.reader.read_inputs(table, resolve_columns(named, pipeline.saved_task, table))
+    results, counts = pipeline.results_and_counts(inputs)
+    warn_truncated(table.path, counts["truncated"], rows=len(inputs), settings=pipeline.settings)
+    warn_empty(table.path, counts["empty"], rows=len(inputs))
+    return results
 
 
 def embed(
@@ -152,27 +157,12 @@ def _columns(source: DataSource, named: Mapping[str, Any]) -> Columns:
     return replace(columns, options=options, text_pair=columns.text_pair or source.text_pair)
 
 
-def _rows(data: LabelledData) -> tuple[Mapping[str, Any], ...]:
-    """Texts, or lists of words, and labels of the examples."""
-    return tuple({**_texts(example), "label": _label(data, example)} for example in data.examples)
-
-
-def _texts(example: Any) -> dict[str, Any]:
-    words = getattr(example, "words", None)
-    return {"text": example.texts[0], **_pair(example.texts)} if words is None else {"text": list(words)}
-
-
-def _pair(texts: Sequence[str | None]) -> dict[str, str]:
-    return {} if len(texts) < 2 or texts[1] is None else {"text_pair": texts[1]}
-
-
-def _label(data: LabelledData, example: Any) -> Any:
-    """The name of a class, the names of several labels or of those of the words; scores and answers as they are."""
-    target = example.target
-    if not data.labels or target is None:
-        return target
-    if isinstance(target, int):
-        return data.labels[target]
-    if data.task_type == MULTI_LABEL.name:
-        return [label for label, value in zip(data.labels, target, strict=True) if value]
-    return [data.labels[index] for index in target]
+def _rows(data: LabelledData, table: Table | None) -> tuple[Mapping[str, Any], ...]:
+    """The rows of `table` that the examples are from; of a file without named columns, what the examples have."""
+    if table is None:
+        file_format = format_of(data.path, data.task_type)
+        assert file_format is not None, "other files are tables"
+        return tuple(file_format.row(example, data.labels or ()) for example in data.examples)
+    assert data.lines is not None, "tables have lines"
+    by_line = {row.line: row.values for row in table.rows}
+    return tuple(by_line[line] for line in data.lines)

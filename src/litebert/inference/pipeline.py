@@ -105,7 +105,7 @@ class Pipeline:
     ) -> LabelledData:
         """A labelled file as this model reads it; ConfigError for columns of a file that has none.
 
-        `table` are the rows, where they are in memory; `file` is then their name.
+        `table` are the rows, where they are in memory; `file` is their file, or their name.
         """
         validate_columns_apply(asdict(columns), file)
         options = ReadOptions(

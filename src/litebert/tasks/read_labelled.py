@@ -53,7 +53,7 @@ def read_labelled(
         options: the task type, by default guessed and logged; the labels; how invalid answers and rows without a label
             are treated.
         default_pair: whether a column `text_pair` is the second text, where none is named: in training.
-        table: the rows, where they are in memory; `path` is then their name.
+        table: the rows, where they are in memory; `path` is their file, or their name.
     """
     options, pair = options or ReadOptions(), None
     if file_format := format_of(path, options.task_type):
@@ -62,7 +62,7 @@ def read_labelled(
     else:
         if table is None:
             table = read_any_table(path)
-            log_semicolons(path)
+        log_semicolons(path)
         filled, named = without_blank_rows(table), columns or Columns()
         log_skipped(table, filled, "are blank")
         columns = resolve_columns(named, saved, filled)

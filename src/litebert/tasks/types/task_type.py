@@ -84,6 +84,8 @@ class FileFormat:
     """The examples without labels, one by one."""
     output_format: Callable[[Path, Path], OutputFormat] | None = None
     """(input, output) → how predictions are written to the file `output`; raises ConfigError for a wrong ending."""
+    row: Callable[[Any, Sequence[str]], dict[str, Any]]
+    """(labelled example, labels) → what it has, by the columns of a table."""
     part: Callable[[Path, LabelledData], str]
     """(file, some of its examples) → the text of a file with these examples only."""
     write_directory: Callable[[Path, Sequence[Any], Sequence[Any]], None] | None = None

@@ -168,6 +168,11 @@ def _guess(table: Table, columns: Columns) -> str | None:
     return "the columns are those of questions"
 
 
+def _row(question: Question, labels: Sequence[str]) -> dict[str, Any]:
+    answers = [answer.text for answer in question.answers]
+    return {"id": question.id, "question": question.text, "context": question.context, "answers": answers}
+
+
 SQUAD_JSON: Final = FileFormat(
     suffixes=(".json",),
     read=lambda path, options: with_task_type(
@@ -175,6 +180,7 @@ SQUAD_JSON: Final = FileFormat(
     ),
     has_labels=has_answers,
     iter_inputs=lambda path: iter(read_squad_questions(path)),
+    row=_row,
     part=lambda path, data: squad_part(path, {question.id: question for question in data.examples}),
     write_directory=write_squad_predictions,
 )

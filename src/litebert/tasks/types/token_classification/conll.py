@@ -90,6 +90,10 @@ def _part(path: Path, data: LabelledData) -> str:
     return "\n".join("".join("\t".join(line.columns) + "\n" for line in sentence) for sentence in kept)
 
 
+def _row(example: TokenExample, labels: Sequence[str]) -> dict[str, Any]:
+    return {"text": list(example.words), "label": [labels[index] for index in example.target or ()]}
+
+
 def _with_label(text: str, label: str) -> str | None:
     """The line of a word with the label as one more column; None for a line between sentences."""
     fields = _fields(text)
@@ -146,6 +150,7 @@ CONLL: Final = FileFormat(
     read=read_conll,
     has_labels=lambda path: len(next(iter_sentences(path))[0].columns) > 1,
     iter_inputs=lambda path: (TokenExample(words=_words(lines)) for lines in iter_sentences(path)),
+    row=_row,
     part=_part,
     output_format=_output_format,
 )
