@@ -71,6 +71,14 @@ def test_messages_about_masked_texts_name_the_row(pretrained):
         litebert.predict(pretrained, [{"text": "a [MASK]"}, {"text": ["x"]}])
 
 
+def test_messages_about_encodings_advise_arguments_with_their_values(tmp_path):
+    (tmp_path / "a.txt").write_bytes("Das Boot ist schön.\n".encode("latin-1") * 100)
+    with pytest.raises(DataError, match=r"such as encoding=\"latin-1\" or encoding=\"cp1252\", .*; invalid_utf8=\"repl"):
+        litebert.train_tokenizer(tmp_path / "a.txt", tmp_path / "tokenizer", vocab_size=40)
+    with pytest.raises(DataError, match=r"set invalid_utf8=\"replace\"$"):
+        litebert.train_tokenizer(tmp_path / "a.txt", tmp_path / "tokenizer", vocab_size=40, invalid_utf8="error")
+
+
 def test_messages_about_a_file_keep_its_lines(classifier, tmp_path):
     (tmp_path / "rows.csv").write_text("text,label\na film,good\na play,\n")
     with pytest.raises(DataError, match=r"rows\.csv:3: .* in 1 of 2 rows \(line 3\); .*\(unlabelled_rows=\"skip\"\)"):

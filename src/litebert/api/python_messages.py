@@ -9,7 +9,8 @@ from typing import Final
 from litebert.errors import LitebertError
 from litebert.tasks.readers.labelled_rows import SKIP_ADVICE
 
-_OPTION: Final = re.compile(r"--(text-pair|text|label|options|task-type|dev|encoding|invalid-utf8)\b")
+_WITH_VALUE: Final = re.compile(r"--(encoding|invalid-utf8) ([\w-]+)")
+_OPTION: Final = re.compile(r"--(text-pair|text|label|options|task-type|dev|encoding)\b")
 
 
 @contextmanager
@@ -29,4 +30,9 @@ def _reworded(message: str, places: Mapping[Path, str]) -> str:
             message = re.sub(line, rf"{name}: row \1 (counted from 1)", message).replace("(line", "(row")
         message = message.replace(str(place), name)
     message = message.replace(SKIP_ADVICE, '(unlabelled_rows="skip")')
-    return _OPTION.sub(lambda match: f"{match[1].replace('-', '_')}=", message)
+    message = _WITH_VALUE.sub(lambda match: f'{_argument(match[1])}="{match[2]}"', message)
+    return _OPTION.sub(lambda match: f"{_argument(match[1])}=", message)
+
+
+def _argument(option: str) -> str:
+    return option.replace("-", "_")
