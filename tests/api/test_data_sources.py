@@ -183,6 +183,9 @@ def test_dates_become_texts(tmp_path):
         ({"text": ["good"], "label": 1}, "train: column 'label' is a int, expected a list with a value"),
         ((3, 4), "train: found a int among the rows"),
         ((["one", "two"], None), "train: found .texts, None."),
+        ([*ROWS, {"text": b"one"}], r"train: row 3 \(counted from 1\): field 'text': expected a text .*, found bytes"),
+        ((["one"], [["x", b"y"]]), r"train: row 1 \(counted from 1\): field 'label': .*; decode them"),
+        ({"text": np.array([b"one"])}, r"train: row 1 .*field 'text': expected a text or a number, found bytes"),
     ],
 )
 def test_other_data_are_refused(data, message):

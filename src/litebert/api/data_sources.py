@@ -27,10 +27,11 @@ Data = Any
 - a list, series or array of texts, or a list of pairs, where no labels are needed;
 - a data frame of pandas or polars, a table of pyarrow, or a data set of `datasets`.
 
-Values that JSON does not have, such as dates, become texts.
+Values that JSON does not have, such as dates, become texts; bytes are an error.
 """
 TEXT, TEXT_PAIR, LABEL = "text", "text_pair", "label"
-_OF_JSON: Final = str | int | float | list | dict | None
+_BYTES: Final = bytes | bytearray
+_KEPT_IN_LISTS: Final = str | int | float | list | dict | _BYTES | None
 MAX_NAME_BYTES: Final = 255
 """Of the name of a file, in nearly all file systems."""
 
@@ -49,7 +50,7 @@ class DataSource:
 
     @classmethod
     def of(cls, data: Data, name: str) -> "DataSource":
-        """The source of any `Data`; DataError for anything else and for no rows."""
+        """The source of any `Data`; DataError for anything else, for no rows and for bytes."""
         if isinstance(data, str | Path):
             data = expand_home(data)
             if not is_file(data) and not _exists(data):
@@ -58,7 +59,7 @@ class DataSource:
         given = list(rows_of(data, name))
         if not given:
             raise DataError(f"{name}: no rows; give at least one")
-        rows = with_all_columns([{str(key): plain(value) for key, value in row.items()} for row in given])
+        rows = with_all_columns([_plain_row(row, f"{name}: row {number}") for number, row in enumerate(given, start=1)])
         return cls(name, None, rows, TEXT_PAIR if any(isinstance(row, PairRow) for row in given) else None)
 
     @cached_property
@@ -198,6 +199,17 @@ def _is_text(value: Any) -> bool:
     return isinstance(value, str) or plain(value) is None
 
 
+def _plain_row(row: Mapping[Any, Any], where: str) -> dict[str, Any]:
+    values = {str(key): plain(value) for key, value in row.items()}
+    for key, value in values.items():
+        if any(isinstance(each, _BYTES) for each in (value if isinstance(value, list) else [value])):
+            raise DataError(
+                f"{where} (counted from 1): field {key!r}: expected a text or a number, found bytes; decode them, such "
+                "as value.decode(), or leave the column out"
+            )
+    return values
+
+
 def plain(value: Any) -> Any:
     """Numbers and arrays of numpy as Python's, a missing value of pandas as None; what JSON lacks in a list as a text.
 
@@ -210,5 +222,5 @@ def plain(value: Any) -> Any:
     if (isinstance(value, float) and math.isnan(value)) or type(value).__name__ in ("NAType", "NaTType"):
         return None
     if isinstance(value, list | tuple):
-        return [each if isinstance(each, _OF_JSON) else str(each) for each in map(plain, value)]
+        return [each if isinstance(each, _KEPT_IN_LISTS) else str(each) for each in map(plain, value)]
     return value
