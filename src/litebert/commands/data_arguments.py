@@ -10,6 +10,7 @@ from litebert.errors import ConfigError, suggestion
 from litebert.settings import Settings, validate_not_given
 from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
 from litebert.tasks.benchmarks.benchmarks import BENCHMARKS, benchmark_task
+from litebert.tasks.labelled_data import UnlabelledRows
 from litebert.tasks.readers.columns import Columns
 
 PredictedSplit = Literal["dev", "dev-mismatched", "test", "test-mismatched", "diagnostic"]
@@ -56,6 +57,8 @@ class ExampleArguments(Settings):
     split_file: str | None = None
     """SPLIT=FILE: a file of your own in the layout of the benchmark's, such as test=mine.tsv."""
     columns: ColumnArguments = ColumnArguments()
+    unlabelled_rows: UnlabelledRows = "error"
+    """With --data: what to do with a row of a table whose label is empty: `error`, or `skip` and count it."""
 
     @property
     def benchmark_split(self) -> BenchmarkSplit | None:
@@ -69,6 +72,7 @@ class ExampleArguments(Settings):
             raise ValueError("give either --data (a file), or --task and --task-dir (a benchmark)")
         if split is not None:
             validate_not_given(self.columns.model_dump(), NO_COLUMNS.format(instead="--data"))
+            validate_labels_of_benchmark(self.unlabelled_rows)
         return self
 
 
@@ -112,6 +116,12 @@ class DataArguments(Settings):
         files = {"train": str(self.train)} | ({"dev": str(self.dev)} if self.dev is not None else {})
         named = {name: column for name, column in columns.items() if column is not None}
         return {**files, **named, "task_type": self.task_type}
+
+
+def validate_labels_of_benchmark(unlabelled_rows: UnlabelledRows) -> None:
+    """Raise ConfigError where rows of a benchmark are to be skipped."""
+    if unlabelled_rows != "error":
+        raise ConfigError("unlabelled_rows: only for a file (--data); leave it out")
 
 
 def files_by_split(values: Sequence[str]) -> dict[Any, str]:

@@ -70,6 +70,17 @@ def test_compare_has_the_scores_of_evaluate_and_their_difference(models, opinion
         assert found.difference.low <= found.difference.difference <= found.difference.high
 
 
+def test_compare_skips_rows_without_a_label_if_asked(models, opinions):
+    first, second = models(2)
+    whole = compared([first], [second], data=opinions)
+    opinions.write_text(f"{opinions.read_text()}a film,\n")
+    with pytest.raises(DataError, match="the label is empty in 1 of 37 rows"):
+        compared([first], [second], data=opinions)
+    assert compared([first], [second], data=opinions, unlabelled_rows="skip") == whole
+    with pytest.raises(ConfigError, match=r"unlabelled_rows: only for a file \(--data\); leave it out"):
+        CompareRun(models=("a",), baseline=("b",), task="cola", task_dir="d", unlabelled_rows="skip")
+
+
 def test_compare_of_two_groups_in_the_other_order_has_the_negative_difference(models, opinions):
     first, second = models(2)
     one, other = (compared([a], [b], data=opinions).metrics["accuracy"] for a, b in ((first, second), (second, first)))

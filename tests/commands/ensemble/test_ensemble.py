@@ -168,6 +168,16 @@ def test_ensemble_of_one_member_predicts_unlabelled_rows_as_predict(asked, tmp_p
         assert one.get("probability", 0.0) == pytest.approx(other.get("probability", 0.0), abs=tolerance())
 
 
+def test_ensemble_skips_rows_without_a_label_if_asked(tiny_tokenizer, tmp_path):
+    rows = _jsonl(tmp_path / "rows.jsonl", [{"text": "a film", "label": name} for name in ("good", None, "bad")])
+    member = save_member("opinions.csv", tiny_tokenizer, tmp_path / "member", 0)
+    with pytest.raises(DataError, match=r"in 1 of 3 rows \(line 2\); .* ensemble: --unlabelled-rows skip\)"):
+        run_ensemble([member], rows)
+    result = run_ensemble([member], rows, out=tmp_path / "out.jsonl", unlabelled_rows="skip")
+    assert result.examples == result.score.evaluation.examples == 2
+    assert [json.loads(line)["label"] for line in (tmp_path / "out.jsonl").read_text().splitlines()] == ["good", "bad"]
+
+
 def test_ensemble_refuses_labels_that_the_first_row_lacks(tiny_tokenizer, tmp_path):
     rows = _jsonl(tmp_path / "rows.jsonl", [{"text": "a film"}, {"text": "a play", "label": "good"}])
     member = save_member("opinions.csv", tiny_tokenizer, tmp_path / "member", 0)
@@ -398,6 +408,7 @@ def test_ensemble_rejects_invalid_outputs_and_data_before_predicting(classifiers
     for rows, options, message in [
         (bare, {}, "has no labels, so there is nothing to score; give --out"),
         (bare, {"out": tmp_path / "a.csv", "select": "forward"}, "has no labels; select members"),
+        (bare, {"out": tmp_path / "a.csv", "unlabelled_rows": "skip"}, "has no labels, and all rows are predicted"),
         (opinions, {"out": tmp_path / "a.txt"}, r"'a.txt' has none of the endings .jsonl, .csv, .tsv"),
         (opinions, {"out": opinions}, "is the input; choose another file"),
     ]:

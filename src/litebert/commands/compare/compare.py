@@ -120,7 +120,8 @@ def _examples(run: CompareRun, first: Member) -> Examples:
     if split is not None and run.task_dir is not None:
         return examples_of_benchmark(first, split, run.task_dir, metrics=run.metrics)
     assert run.data is not None
-    return examples_of_file(first, source_of(first, run, run.data), metrics=run.metrics)
+    source = source_of(first, run, run.data)
+    return examples_of_file(first, source, metrics=run.metrics, unlabelled_rows=run.unlabelled_rows)
 
 
 def _mean_of(scores: Sequence[float]) -> str:

@@ -131,7 +131,7 @@ def ensemble(run: EnsembleRun) -> EnsembleResult:
         source.validate_output(run.out)
     unlabelled = _without_labels(members[0], source)
     if unlabelled is None:
-        examples = examples_of_file(members[0], source, metrics=run.metrics)
+        examples = examples_of_file(members[0], source, metrics=run.metrics, unlabelled_rows=run.unlabelled_rows)
         validate_label_order(members, examples.task)
         if run.out is not None:
             examples = with_rows(examples, source, run.out, members[0].task_type.result)
@@ -247,6 +247,8 @@ def _validate_unlabelled(run: EnsembleRun, path: Path) -> None:
         raise ConfigError(f"{path}: has no labels, so there is nothing to score; give --out for the predictions")
     if run.select != "all":
         raise ConfigError(f"select: {path} has no labels; select members on a development file")
+    if run.unlabelled_rows != "error":
+        raise ConfigError(f"unlabelled_rows: {path} has no labels, and all rows are predicted; leave it out")
     if run.metrics:
         raise ConfigError(f"metrics: {path} has no labels, so there is nothing to score; leave them out")
 

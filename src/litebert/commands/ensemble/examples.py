@@ -11,7 +11,7 @@ from litebert.commands.predict.benchmark_predictions import validate_benchmark_m
 from litebert.commands.predict.input_file import InputFile
 from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
 from litebert.tasks.benchmarks.benchmarks import benchmark_task
-from litebert.tasks.labelled_data import LabelledData, Task
+from litebert.tasks.labelled_data import LabelledData, Task, UnlabelledRows
 from litebert.tasks.read_labelled import (
     read_any_table,
     read_labelled,
@@ -43,10 +43,12 @@ def source_of(member: Member, run: ExampleArguments, path: Path) -> InputFile:
     return InputFile.of(path, member.task_type, run.columns.to_columns(), model=member.directory)
 
 
-def examples_of_file(member: Member, source: InputFile, *, metrics: Sequence[str] = ()) -> Examples:
+def examples_of_file(
+    member: Member, source: InputFile, *, metrics: Sequence[str] = (), unlabelled_rows: UnlabelledRows = "error"
+) -> Examples:
     """The labelled examples of a file, with the labels of `member`."""
     labels = member.spec.labels if member.task_type.has_labels else None
-    options = ReadOptions(task_type=member.task_type.name, labels=labels)
+    options = ReadOptions(task_type=member.task_type.name, labels=labels, unlabelled_rows=unlabelled_rows)
     data = read_labelled(source.path, source.columns, saved=source.saved, options=options)
     return Examples(data, task_for(data, source.columns, tuple(metrics)), source)
 
@@ -55,7 +57,7 @@ def with_rows(examples: Examples, source: InputFile, output: Path, result: type[
     """`examples` with the rows of their file; OutputError for rows that `output` cannot hold beside a `result`."""
     if source.write_directory is not None:
         return examples
-    if source.file_format is None and examples.data.lines is not None:  # blank rows are no examples
+    if source.file_format is None and examples.data.lines is not None:  # others are blank or have no label
         lines = set(examples.data.lines)
         rows = [row for row in read_any_table(source.path).rows if row.line in lines]
     else:

@@ -6,7 +6,12 @@ from typing import Any, Final, Self
 
 from pydantic import Field, model_validator
 
-from litebert.commands.data_arguments import NO_COLUMNS, ONLY_BENCHMARKS, SlicedColumnArguments
+from litebert.commands.data_arguments import (
+    NO_COLUMNS,
+    ONLY_BENCHMARKS,
+    SlicedColumnArguments,
+    validate_labels_of_benchmark,
+)
 from litebert.commands.many_files.file_workers import FileWorkers, is_pattern, validate_one_file
 from litebert.commands.model_arguments import ModelArguments
 from litebert.commands.pretrain.pretrain_settings import PairObjective
@@ -101,8 +106,7 @@ class EvaluateRun(ModelArguments):
         if self.task is not None:
             benchmark_task(self.task)
             validate_not_given(self.columns.model_dump(), NO_COLUMNS.format(instead="--data"))
-            if self.unlabelled_rows != "error":
-                raise ValueError("unlabelled_rows: only for a file (--data); leave it out")
+            validate_labels_of_benchmark(self.unlabelled_rows)
         if self.decision == "rank":
             if self.task is None:
                 raise ValueError(f"decision: {ONLY_BENCHMARKS} --data")

@@ -10,7 +10,7 @@ from litebert.tasks.readers.tables import Row, Table
 
 logger = logging.getLogger(__name__)
 
-SKIP_ADVICE: Final = "(finetune: data.unlabelled_rows=skip, evaluate: --unlabelled-rows skip)"
+SKIP_ADVICE: Final = "(finetune: data.unlabelled_rows=skip; evaluate, compare and ensemble: --unlabelled-rows skip)"
 _MAX_SHOWN: Final = 5
 """Lines that a message names."""
 
