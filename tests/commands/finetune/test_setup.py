@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 
 from litebert.commands.finetune.finetune_settings import load_finetune_config
-from litebert.commands.finetune.setup import read_data, read_examples
+from litebert.commands.finetune.setup import loss_weights, read_data, read_examples
 from litebert.errors import DataError
 from support.data.benchmark_files import write_cola
 from support.data.labelled_files import write_opinions
@@ -24,6 +24,18 @@ def test_read_data_warns_of_train_dev_leakage(tmp_path, caplog):
     assert message.startswith(
         f"{dev}: 36 of 36 development rows have the text of a row in {train}, and 36 of them its label"
     )
+
+
+@pytest.mark.parametrize("standardized", [True, False])
+@pytest.mark.parametrize("score", ["3", "0.7"])  # the standard deviation of many 0.7 is not exactly 0
+def test_scores_that_are_all_equal_are_refused(tmp_path, score, standardized):
+    file = tmp_path / "train.csv"
+    file.write_text("text,label\n" + "".join(f"text {number},{score}\n" for number in range(230)))
+    data = {"train": str(file), "dev": str(file), "task_type": "regression"}
+    given = {"model": "m", "data": data, "standardize_scores": standardized}
+    run = load_finetune_config("default", given=given)
+    with pytest.raises(DataError, match=rf"train\.csv: every training row has the score {score}; give data with diff"):
+        loss_weights(run, read_data(run).train)
 
 
 def test_read_data_holds_out_whole_texts_unless_groups_split_them(tmp_path, caplog):

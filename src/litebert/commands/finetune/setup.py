@@ -115,9 +115,13 @@ def class_weights(run: FinetuneRun, train: LabelledData) -> np.ndarray | None:
 
 
 def score_scale(run: FinetuneRun, train: LabelledData) -> ScoreScale | None:
-    """Mean and standard deviation by which the head is standardized; None: it is not."""
+    """Mean and standard deviation by which the head is standardized; None: it is not.
+
+    DataError where all scores are equal, in any case.
+    """
     measure = get_task_type(train.task_type).loss.score_scale
-    return measure(train) if measure and run.standardize_scores else None
+    scale = measure(train) if measure else None
+    return scale if run.standardize_scores else None
 
 
 def loss_weights(run: FinetuneRun, train: LabelledData) -> np.ndarray | None:

@@ -132,7 +132,8 @@ class Loss:
     class_weights: Callable[[ClassWeights, LabelledData], np.ndarray] | None = None
     """Weights of the labels, Float64 [C], from the setting and the training data; None: not supported."""
     score_scale: Callable[[LabelledData], "ScoreScale"] | None = None
-    """Mean and standard deviation of the scores of the training data; None: its labels are no scores."""
+    """Mean and standard deviation of the scores of the training data; DataError if all are equal. None: its labels are
+    no scores."""
 
 
 class ScoreScale(NamedTuple):
@@ -140,7 +141,7 @@ class ScoreScale(NamedTuple):
 
     mean: float
     std: float
-    """Positive; 1 where all scores are equal."""
+    """Positive."""
 
 
 @dataclass(frozen=True, slots=True)

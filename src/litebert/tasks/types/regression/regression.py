@@ -6,6 +6,7 @@ from typing import Any, Final
 import numpy as np
 from torch import Tensor, nn
 
+from litebert.errors import DataError
 from litebert.loss_sums import LossSums
 from litebert.model.losses import regression_loss
 from litebert.tasks.encoded import LabelledBatch
@@ -63,8 +64,12 @@ def squared_errors(model: nn.Module, batch: LabelledBatch, weights: Tensor | Non
 
 
 def score_scale(data: LabelledData) -> ScoreScale:
-    """Mean and standard deviation of the scores."""
-    return ScoreScale(float(data.targets.mean()), float(data.targets.std()) or 1.0)
+    """Mean and standard deviation of the scores; DataError if all are equal."""
+    if np.ptp(data.targets) == 0:  # their standard deviation may be 1e-16
+        raise DataError(
+            f"{data.path}: every training row has the score {data.targets[0]:g}; give data with different scores"
+        )
+    return ScoreScale(float(data.targets.mean()), float(data.targets.std()))
 
 
 def _evaluate(
