@@ -34,7 +34,8 @@ def test_mrpc_files_have_a_byte_order_mark_and_literal_quotes(tmp_path):
 def test_qqp_rows_of_another_width_are_skipped_with_a_warning(tmp_path, caplog):
     header = "id\tqid1\tqid2\tquestion1\tquestion2\tis_duplicate\n"
     put(tmp_path, "QQP/train.tsv", header + "1\t2\t3\ta\tb\t0\n4\t5\t6\tcut\n7\t8\t9\tc\td\t1\n")
-    assert [each.target for each in read_benchmark("qqp", tmp_path, "train").examples] == [0, 1]
+    train = read_benchmark("qqp", tmp_path, "train")
+    assert ([each.target for each in train.examples], train.lines) == ([0, 1], (2, 4))
     assert "train.tsv: skipped 1 rows without 6 fields, at lines 3" in caplog.text
 
 

@@ -84,7 +84,8 @@ def read_benchmark(
         examples = pronoun_examples(examples) if task.format == "pronouns" else examples
     warn_duplicates(path, examples, lines)
     _compare_size(path, len(examples), official, is_official=own_name is None)
-    return LabelledData(path, task.task_type, tuple(examples), task.labels, f"the task {task.title}")
+    reason = f"the task {task.title}"
+    return LabelledData(path, task.task_type, tuple(examples), task.labels, reason, tuple(lines) if lines else None)
 
 
 def available_splits(name: str, directory: Path, *, start: str) -> tuple[Split, ...]:
