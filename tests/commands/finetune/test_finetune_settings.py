@@ -229,7 +229,7 @@ def test_class_weights_change_the_loss(planned_run, tmp_path):
     [
         ({"class_weights": {"goood": 2}}, r"unknown label 'goood' \(did you mean 'good'\?\)"),
         ({"class_weights": {"good": 0}}, "class_weights: expected `balanced`, or a positive number"),
-        ({"class_weights": {True: 2}}, r"class_weights: YAML reads yes, .* as booleans; quote such a label, as in"),
+        ({"class_weights": {True: 2}}, r"class_weights: YAML reads yes, .* as booleans; quote a label: "),
         ({"class_weights": "even"}, "class_weights: expected `balanced`, or a positive number"),
         ({"early_stopping_patience": 0}, "early_stopping_patience: must be greater than 0"),
         (
