@@ -130,9 +130,7 @@ def _check_class_weights(value: Any) -> ClassWeights | None:
     if value is None or value == "balanced":
         return value
     if isinstance(value, Mapping) and any(isinstance(label, bool) for label in value):
-        raise ValueError(
-            "YAML reads yes, no, on, off, true and false as booleans; quote a label: {'yes': 2}"
-        )
+        raise ValueError("YAML reads yes, no, on, off, true and false as booleans; quote a label: {'yes': 2}")
     numbers = isinstance(value, Mapping) and all(
         isinstance(weight, int | float) and 0 < weight < float("inf") for weight in value.values()
     )
