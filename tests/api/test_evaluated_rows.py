@@ -45,21 +45,29 @@ def test_data_frame_of_an_evaluation_has_the_columns_of_the_rows(model_for, task
     pytest.importorskip("pandas")
     rows = ROWS[task_type]
     frame = litebert.evaluate(model_for(task_type), rows).to_pandas()
-    assert frame[list(rows[0])].to_dict("records") == rows
+    named = [{**row, "label": str(row["label"]).lower()} for row in rows] if task_type == "classification" else rows
+    assert frame[list(rows[0])].to_dict("records") == named
     assert "prediction" in frame.columns
+
+
+def test_label_of_an_evaluated_row_can_be_compared_with_its_prediction(model_for):
+    pytest.importorskip("pandas")
+    evaluated = litebert.evaluate(model_for("classification"), ROWS["classification"])
+    frame = evaluated.to_pandas()
+    assert (frame.label == frame.prediction).mean() == evaluated.metrics["accuracy"]
 
 
 def test_rows_of_an_evaluation_are_those_that_were_scored(model_for):
     rows = [*ROWS["classification"], {"text": "a play", "label": None}, {"text": "", "label": ""}]
     evaluated = litebert.evaluate(model_for("classification"), rows, unlabelled_rows="skip")
-    assert evaluated.predictions.inputs == tuple(ROWS["classification"])
+    assert [row["note"] for row in evaluated.predictions.inputs] == [row["note"] for row in ROWS["classification"]]
 
 
 def test_rows_of_an_evaluated_file_are_its_rows(model_for, tmp_path, caplog):
     (tmp_path / "rows.csv").write_text("n;text;label\n1;a film; true\n;;\n2;a play;false\n")
     with caplog.at_level(logging.INFO, logger="litebert"):
         evaluated = litebert.evaluate(model_for("classification"), tmp_path / "rows.csv")
-    assert [row["label"] for row in evaluated.predictions.inputs] == [" true", "false"]
+    assert [row["label"] for row in evaluated.predictions.inputs] == ["true", "false"]
     assert f"{tmp_path / 'rows.csv'}: semicolons separate the columns" in caplog.messages
 
 

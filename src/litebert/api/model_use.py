@@ -71,7 +71,7 @@ def evaluate(
     scored = examples.score_predictions(pipeline, predictions)
     scoring = replace(pipeline, settings=pipeline.settings.with_metrics(scored.evaluation.metrics))
     results = scoring.decode(predictions, labelled.examples)
-    return EvaluationResult(scored.evaluation, Predictions(tuple(results), _rows(labelled, table)))
+    return EvaluationResult(scored.evaluation, Predictions(tuple(results), _rows(labelled, table, task.label)))
 
 
 def predict(model: Model, data: Data, *, device: str | torch.device | None = None, **columns: Any) -> Predictions:
@@ -157,12 +157,16 @@ def _columns(source: DataSource, named: Mapping[str, Any]) -> Columns:
     return replace(columns, options=options, text_pair=columns.text_pair or source.text_pair)
 
 
-def _rows(data: LabelledData, table: Table | None) -> tuple[Mapping[str, Any], ...]:
-    """The rows of `table` that the examples are from; of a file without named columns, what the examples have."""
+def _rows(data: LabelledData, table: Table | None, label: str) -> tuple[Mapping[str, Any], ...]:
+    """The rows of `table` that the examples are from; of a file without named columns, what the examples have.
+
+    Labels of classes are the names that predictions have: texts, also where the column holds numbers.
+    """
     if table is None:
         file_format = format_of(data.path, data.task_type)
         assert file_format is not None, "other files are tables"
         return tuple(file_format.row(example, data.labels or ()) for example in data.examples)
     assert data.lines is not None, "tables have lines"
     by_line = {row.line: row.values for row in table.rows}
-    return tuple(by_line[line] for line in data.lines)
+    pairs = zip((by_line[line] for line in data.lines), data.class_names, strict=True)
+    return tuple({**row, label: name} if name is not None else row for row, name in pairs)

@@ -110,6 +110,12 @@ class LabelledData:
         return np.array([example.target for example in self.examples])
 
     @property
+    def class_names(self) -> tuple[str | None, ...]:
+        """The name of the class of each example; None for other targets."""
+        targets = [example.target for example in self.examples]
+        return tuple(self.labels[each] if self.labels and isinstance(each, int) else None for each in targets)
+
+    @property
     def fingerprint(self) -> str:
         """Hexadecimal digest of what is trained on and of the label names, in their order."""
         result = hashlib.sha256(json.dumps(self.labels).encode())
