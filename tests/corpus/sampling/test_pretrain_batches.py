@@ -1,3 +1,5 @@
+import hashlib
+import json
 from collections import Counter
 
 import numpy as np
@@ -251,6 +253,23 @@ def test_batches_fingerprint_depends_on_the_examples(corpus, change):
 @pytest.mark.parametrize("change", [{"microbatch_size": 3}, {"rank": 1, "world_size": 2}])
 def test_batches_fingerprint_does_not_depend_on_ranks_and_microbatches(corpus, change):
     assert source(corpus, **change).fingerprint == source(corpus).fingerprint
+
+
+class LaterSettings(SamplingSettings):
+    """Those of a later version, with one setting more."""
+
+    later: int = 0
+
+
+@pytest.mark.parametrize(("value", "is_same"), [(0, True), (1, False)])
+def test_setting_of_a_later_version_is_in_the_fingerprint_unless_it_has_its_default(corpus, value, is_same):
+    later = LaterSettings(**SETTINGS.to_dict(), later=value)
+    assert (source(corpus, later).fingerprint == source(corpus).fingerprint) is is_same
+
+
+def test_digested_settings_are_those_of_the_first_checkpoints():
+    digested = json.dumps(SamplingSettings().digested(), sort_keys=True)
+    assert hashlib.sha256(digested.encode()).hexdigest()[:16] == "91a54956010acefc"
 
 
 def test_batches_examples_per_epoch_is_the_mean_of_a_cycle(corpus):

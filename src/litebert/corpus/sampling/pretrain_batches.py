@@ -91,7 +91,7 @@ class PretrainBatches:
         self.mlm_probability = LinearSchedule.parse(settings.mlm_probability)
         self.vocabulary = vocabulary_for(corpus, settings)
         self.mixture = Mixture([(corpus, 1.0), *data_mixture], settings, seed=seed)
-        identity = json.dumps([self.mixture.identity, settings.to_dict(), batch_size, seed], sort_keys=True)
+        identity = json.dumps([self.mixture.identity, settings.digested(), batch_size, seed], sort_keys=True)
         self.fingerprint = hashlib.blake2b(identity.encode(), digest_size=16).hexdigest()
         """Hex digest of everything that determines the examples and their order."""
 

@@ -96,6 +96,15 @@ def _validate(value: float | str) -> float | str:
 MlmProbability = Annotated[float | str, AfterValidator(_validate)]
 
 
+ALWAYS_IN_DIGEST = (
+    *("max_length", "short_seq_prob", "short_seq_schedule", "pairing", "single_segment", "single_sentence_policy"),
+    *("dupe_factor", "group_by_length", "packing", "causal_fraction", "mask_unit", "max_ngram", "ngram_weights"),
+    *("mlm_probability", "max_predictions_per_seq", "ngrams_cross_segments", "mask_token_prob", "random_token_prob"),
+    *("replacement_unit", "random_tokens"),
+)
+"""Settings whose values, also their defaults, are in the digests of the first checkpoints. Add none: see `digested`."""
+
+
 class SamplingSettings(Settings):
     """How examples are drawn from a corpus while it is read.
 
@@ -158,6 +167,19 @@ class SamplingSettings(Settings):
     def is_causal(self, step: int) -> bool:
         """Whether a step, counted from 0, predicts next tokens."""
         return math.floor((step + 1) * self.causal_fraction) > math.floor(step * self.causal_fraction)
+
+    def digested(self) -> dict[str, Any]:
+        """The values that a digest of the examples is made of.
+
+        A setting of a later version is among them only if it differs from its default, so that the checkpoints of the
+        versions without it can still be resumed.
+        """
+        defaults = type(self)().to_dict()
+        return {
+            name: value
+            for name, value in self.to_dict().items()
+            if name in ALWAYS_IN_DIGEST or value != defaults[name]
+        }
 
     def validate_masked_only(self) -> None:
         """Raises ConfigError if there are causal steps, for what reads masked examples alone."""
