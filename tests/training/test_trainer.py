@@ -39,24 +39,41 @@ def test_step_seconds_leave_out_evaluation_and_callbacks(tmp_path):
     assert 0 < result.step_seconds <= result.elapsed_seconds - 0.4
 
 
+class Clock(Callback):
+    """Replaces the clock of the trainer: a step takes a second."""
+
+    def __init__(self, monkeypatch) -> None:
+        self.seconds = 0.0
+        monkeypatch.setattr("litebert.training.trainer.time.perf_counter", lambda: self.seconds)
+
+    def limits(self, losses):
+        self.seconds += 1
+        return super().limits(losses)
+
+
 @pytest.mark.parametrize(("duration", "steps"), [("12 seconds", {4}), ("20 seconds", {4, 6})])
 def test_checkpoint_that_becomes_due_during_an_evaluation_is_saved_after_it(tmp_path, monkeypatch, duration, steps):
-    clock = {"seconds": 0.0}
+    clock = Clock(monkeypatch)
 
     def evaluate(model):  # after 4 and 16 seconds, until 14 and 26
-        clock["seconds"] += 10
+        clock.seconds += 10
         return {"loss": 1.0}
 
-    class OneSecond(Callback):
-        def limits(self, labels):
-            clock["seconds"] += 1
-            return super().limits(labels)
-
-    monkeypatch.setattr("litebert.training.trainer.time.perf_counter", lambda: clock["seconds"])
     settings = {"evaluate_every": "4 seconds", "checkpoint_every": "6 seconds"}
-    train(tmp_path, duration=duration, schedule="constant", evaluate=evaluate, callbacks=[OneSecond()], **settings)
+    train(tmp_path, duration=duration, schedule="constant", evaluate=evaluate, callbacks=[clock], **settings)
     saved = {int(path.name.split("-")[1]) for path in (tmp_path / "checkpoints").glob("step-*")}
     assert saved == steps
+
+
+def test_run_whose_time_ends_in_a_rollback_is_evaluated_and_saved(tmp_path, monkeypatch):
+    batches = ToyBatches(broken=((4, 0),))
+    limits = {"checkpoint_every": "2 steps", "max_consecutive_skipped_steps": 0}
+    run = {"duration": "5 seconds", "schedule": "constant", "batches": batches, "evaluate": validation, **limits}
+    model, result = train(tmp_path, callbacks=[Clock(monkeypatch)], **run)
+    assert (result.steps, result.elapsed_seconds, result.skipped_steps) == (4, 5.0, 1)
+    assert result.evaluation == validation(model)
+    _, again = train(tmp_path, callbacks=[Clock(monkeypatch)], **run)
+    assert (again.steps, again.elapsed_seconds, again.evaluation) == (4, 5.0, {})
 
 
 def test_metrics_of_a_step_are_complete(tmp_path):

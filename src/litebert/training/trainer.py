@@ -18,7 +18,7 @@ from torch import nn
 from litebert.device import validate_chosen
 from litebert.errors import ConfigError, StoppedBySignalError
 from litebert.randomness import torch_seed_for
-from litebert.training.callbacks.callback import Callback, RunState, StepRecord, has_state
+from litebert.training.callbacks.callback import Callback, Rollback, RunState, StepRecord, has_state
 from litebert.training.callbacks.metric_logger import MetricLogger, require_trackers
 from litebert.training.callbacks.spike_detector import SpikeDetector
 from litebert.training.checkpointing.checkpoint import AsyncCheckpointer, Checkpoints, locked_directory
@@ -179,39 +179,53 @@ class Trainer:
         """Step until the run ends; evaluate and save when due."""
         self._start = time.perf_counter() - self.progress.seconds
         if self._run.evaluation_due:
-            self._evaluate_and_save(since=None)
+            self._evaluate_if_due()
+            self._checkpoints.save()
+            self._raise_if_interrupted()
         elif self._ended:
             logger.info("%s: finished at step %d, nothing to do", self._info.directory, self.progress.step)
         while not self._ended:
             before = self.progress
             self._step(prefetcher)
             if request := self._run.rollback:
-                self._run.rollback = None
-                self._checkpoints.roll_back(request)
-                self._call(lambda callback: callback.on_rollback(self._run))
-                continue
+                self._roll_back(request)
+                if not self._ended:
+                    continue
             due = self._run.stop_requested or self._schedule.evaluates(before, self.progress)
             self._run.evaluation_due = self._evaluate is not None and due
-            self._evaluate_and_save(since=before)
+            self._evaluate_if_due()
+            if self._save_is_due(since=before):
+                self._checkpoints.save()
+            self._raise_if_interrupted()
 
-    def _evaluate_and_save(self, *, since: TrainingProgress | None) -> None:
-        """Evaluate if due, save if due or if the run ends here; a signal ends the run, and an evaluation first.
+    def _roll_back(self, request: Rollback) -> None:
+        """Return to a checkpoint, with the time that has passed: a run whose duration is a time may end there."""
+        self._run.rollback = None
+        self._checkpoints.roll_back(request)
+        self._call(lambda callback: callback.on_rollback(self._run))
 
-        A checkpoint is due if its interval or the run has ended since then, also during the evaluation; without
-        `since`, always. While steps are skipped none is due before the end: it would take the place of one that a
-        rollback needs.
+    def _evaluate_if_due(self) -> None:
+        """Evaluate and call the callbacks; after a signal, also one during the evaluation, it stays due."""
+        if self._evaluate is None or not self._run.evaluation_due or self._signal:
+            return
+        with interruptible(self.model, self._signals, self.world):
+            self._evaluation = self._evaluate(self.model)
+            self._run.evaluation_due = False
+        self._synchronize()
+        if not self._run.evaluation_due:
+            self._call(lambda callback: callback.on_evaluate(self._run, self._evaluation))
+
+    def _save_is_due(self, *, since: TrainingProgress) -> bool:
+        """Whether the run ends here, or the interval of checkpoints has since then, also during an evaluation.
+
+        While steps are skipped no checkpoint is due: it would take the place of one that a rollback needs.
         """
-        if self._evaluate and self._run.evaluation_due and not self._signal:
-            with interruptible(self.model, self._signals, self.world):
-                self._evaluation = self._evaluate(self.model)
-                self._run.evaluation_due = False
-            self._synchronize()
-            if not self._run.evaluation_due:
-                self._call(lambda callback: callback.on_evaluate(self._run, self._evaluation))
-        saves = self._ended or not self.progress.consecutive_skipped_steps
-        due = since is None or (saves and self._schedule.saves(since, self.progress))
-        if self._signal or self._run.stop_requested or due:
-            self._checkpoints.save()
+        if self._ended or self._signal:
+            return True
+        return not self.progress.consecutive_skipped_steps and self._schedule.saves(since, self.progress)
+
+    def _raise_if_interrupted(self) -> None:
+        """Raise StoppedBySignalError, once the state is on disk, if a signal ended the run or its last evaluation."""
         if self._signal and (self._run.evaluation_due or not self._ended):
             self._checkpoints.finish()
             raise StoppedBySignalError(
