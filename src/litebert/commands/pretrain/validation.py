@@ -9,7 +9,6 @@ import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import islice
 from pathlib import Path
 from typing import Any, Self
 
@@ -48,6 +47,8 @@ PAIR_NAMES = {"sop": "SOP", "nsp": "NSP"}
 @dataclass(frozen=True)
 class ValidationSet:
     """The validation split of a corpus as fixed batches, divided among the processes of `world`.
+
+    However many there are, the same examples are evaluated: `max_eval_examples`, rounded down to equal batches.
 
     Masked tokens are evaluated under the pairing of `sampling`; sentence pairs under that and under each of
     `eval_pair_objectives`, so that a model trained on sentence order is also evaluated on next sentences.
@@ -145,26 +146,18 @@ class ValidationSet:
 
     def _batches(self, sampling: SamplingSettings, *, causal: bool = False) -> Iterator[PretrainBatch]:
         num_batches = math.ceil(self.max_eval_examples / BATCH_SIZE)
-        size = max(self.max_eval_examples // num_batches, self.world.size)  # every process needs an example
-        sampling = sampling.replace(packing=False)  # `example_lengths` needs one example in each row
+        size = self.max_eval_examples // num_batches
         source = PretrainBatches(
             Corpus.open(self.corpus, "validation"),
-            sampling,
-            batch_size=size,
+            sampling.replace(packing=False),  # `example_lengths` needs one example in each row
+            batch_size=max(size, self.world.size),
             microbatch_size=size,
             rank=self.world.rank,
             world_size=self.world.size,
             seed=EVALUATION_SEED,
         )
-        full, rest = divmod(source.epoch_size(), size)
-        # Every process gets a part of each batch: the forward of a sharded model waits for all of them.
-        batches = full + (rest >= self.world.size)
-        if not batches:
-            raise DataError(
-                f"{self.corpus}: the validation split gives {rest} examples, which is less than one for each of "
-                f"{self.world.size} processes; {_MORE_TEXT}"
-            )
-        return islice(source.one_epoch(causal=causal), min(batches, num_batches))
+        # The same examples for any number of processes; some of these may have fewer batches, or none.
+        return source.one_epoch(causal=causal, max_examples=num_batches * size)
 
 
 def without_masked_tokens(batch: PretrainBatch) -> PretrainBatch:

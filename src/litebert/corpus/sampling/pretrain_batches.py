@@ -107,9 +107,14 @@ class PretrainBatches:
         mlm_probability = None if self.settings.is_causal(step) else self.mlm_probability.at(step)
         return self._microbatches(refs, mlm_probability=mlm_probability)
 
-    def one_epoch(self, epoch: int = 0, *, causal: bool = False) -> Iterator[PretrainBatch]:
-        """The part of this rank of one pass over each corpus; the ranks together see every example once."""
-        remaining = self.mixture.one_epoch(epoch)
+    def one_epoch(
+        self, epoch: int = 0, *, causal: bool = False, max_examples: int | None = None
+    ) -> Iterator[PretrainBatch]:
+        """The part of this rank of one pass over each corpus; the ranks together see every example once.
+
+        With `max_examples`, the pass ends after so many examples of all ranks.
+        """
+        remaining = islice(self.mixture.one_epoch(epoch), max_examples)
         while refs := list(islice(remaining, self.batch_size)):
             yield from self._microbatches(refs, mlm_probability=None if causal else self.mlm_probability.end)
 
