@@ -197,6 +197,16 @@ def test_load_model_remaps_blocks_to_another_depth(tmp_path):
         assert_same(deeper.encoder.attentions[block], shallow.encoder.attentions[origin])
 
 
+def test_load_model_draws_new_units_of_wider_feed_forward_layers_with_the_seed(tmp_path):
+    saved(tmp_path / "m")
+    wider = {"intermediate_size": 2 * TINY.intermediate_size}
+    first, again, other = (
+        load_model(tmp_path / "m", changes=wider, seed=seed).encoder.feed_forwards[0].up.weight for seed in (1, 1, 2)
+    )
+    assert torch.equal(first, again)
+    assert not torch.equal(first, other)
+
+
 def test_load_model_does_not_share_memory_with_its_file(tmp_path):
     weights = saved(tmp_path / "m")
     with torch.no_grad():

@@ -81,7 +81,7 @@ def load_model(
         labels: class names of the new classifier, if `as_model` is one.
         fresh: modules, such as "classifier", that are initialized at random even if the source has weights for them.
         changes: fields of the config to change, such as dropout; depth and sharing are changed by `remap_weights`.
-        seed: of the random weights.
+        seed: of the random weights, new units of wider feed-forward layers included.
         hub: options of the download.
 
     Raises:
@@ -90,7 +90,7 @@ def load_model(
     """
     saved = read_directory(source, hub=hub)
     spec = updated_spec(saved.spec, as_model=as_model, labels=labels, changes=changes or {})
-    tensors = remap_weights(saved.weights.tensors, source=saved.spec.config, target=spec.config)
+    tensors = remap_weights(saved.weights.tensors, source=saved.spec.config, target=spec.config, seed=seed)
     return load_weights(spec, tensors, where=str(saved.directory), fresh=fresh, seed=seed)
 
 
