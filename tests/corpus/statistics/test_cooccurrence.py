@@ -67,6 +67,13 @@ def test_cooccurrence_counts_shards_separately_up_to_max_tokens(tmp_path):
     assert (found == counted_slowly(first, ranked, 4) + counted_slowly(second[:2], ranked, 4)).all()
 
 
+def test_cooccurrence_reads_no_shard_after_max_tokens(tmp_path):
+    corpus, ranked = corpus_of(tmp_path, [10, 11, 12], [13, 12, 11, 10]), ranks_with_first(10, 11, 12, 13)
+    (tmp_path / "train/00001/tokens.npy").unlink()
+    found = cooccurrence_counts(corpus, ranked, 4, max_tokens=3)
+    assert (found == counted_slowly([10, 11, 12], ranked, 4)).all()
+
+
 MATRICES = arrays.arrays(np.float32, (4, 3), elements=st.integers(0, 50).map(float))
 
 

@@ -60,6 +60,8 @@ def cooccurrence_counts(corpus: Corpus, ranked: np.ndarray, contexts: int, *, ma
     rank = np.empty(len(ranked), dtype=np.int64)
     rank[ranked] = np.arange(len(ranked))
     for number in range(len(corpus.entries)):
+        if max_tokens <= 0:  # further shards are not read, which takes their hash
+            break
         tokens = corpus.tokens(number)[:max_tokens]
         max_tokens -= len(tokens)
         for start in range(0, len(tokens), CHUNK_TOKENS):
