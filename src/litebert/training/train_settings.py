@@ -39,7 +39,11 @@ NON_NUMERIC_SETTINGS = (
     *("evaluate_every", "checkpoint_every", "keep_checkpoints", "milestones", "log_every", "trackers"),
     *("max_consecutive_skipped_steps", "device", "fsdp", "timeout_seconds", "allow_config_changes"),
 )
-"""Names of the settings that do not change the trained weights."""
+"""Names of the settings that a resumed run may change, because no update depends on them.
+
+After a rollback the weights do depend on some of them: `checkpoint_every` and `keep_checkpoints` decide to which step
+a run returns, `max_consecutive_skipped_steps` when it does.
+"""
 Warmup = Annotated[
     float | Duration,
     PlainValidator(_warmup, json_schema_input_type=float | str),
@@ -145,5 +149,5 @@ class TrainSettings(Settings):
         return self
 
     def numeric_settings(self) -> dict[str, Any]:
-        """The settings that the trained weights depend on; a run is resumed only with the same."""
+        """The settings that every update depends on; a run is resumed only with the same."""
         return {name: value for name, value in self.to_dict().items() if name not in NON_NUMERIC_SETTINGS}

@@ -33,8 +33,9 @@ ALWAYS_CHANGEABLE = frozenset(
         *(f"train.{name}" for name in NON_NUMERIC_SETTINGS if name != "evaluate_every"),
     }
 )
-"""Settings that may differ when a run is resumed, since its results do not depend on them beyond rounding.
-`train.evaluate_every` is not among them: which model is the best depends on when models are evaluated."""
+"""Settings that may differ when a run is resumed, since its results do not depend on them beyond rounding, except
+where a run rolls back: see `NON_NUMERIC_SETTINGS`. `train.evaluate_every` is not among them: which model is the best
+depends on when models are evaluated."""
 
 
 def deciding_settings(run: Settings) -> dict[str, Any]:
