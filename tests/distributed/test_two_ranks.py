@@ -96,6 +96,12 @@ def test_rollback_after_spikes_on_one_rank_is_the_same_on_both(ranks):
     assert_same(first["weights"], second["weights"], atol=0)
 
 
+def test_callback_with_every_rank_has_the_same_hooks_on_both(ranks):
+    first, second = (seen["hooks"]["calls"] for seen in ranks)
+    assert first == second
+    assert [call for call in first if call[0] == "checkpoint"] == [("checkpoint", 1), ("checkpoint", 2)]
+
+
 def test_checkpoint_failure_ends_both_ranks_with_the_reason(ranks):
     for seen in ranks:
         assert "step-00000004" in seen["not_written"]["error"]

@@ -212,6 +212,15 @@ def test_another_optimizer_that_is_permitted_begins_without_moments(tmp_path, ca
     assert "is of another optimizer; this one begins without its moments" in caplog.text
 
 
+def test_settings_of_muon_that_another_optimizer_does_not_read_leave_its_moments(tmp_path, caplog):
+    run = {"schedule": "constant", "optimizer": "lamb", "allow_config_changes": ["train"]}
+    train(tmp_path / "whole", duration="6 steps", **run)
+    train(tmp_path / "cut", duration="4 steps", **run)
+    train(tmp_path / "cut", duration="6 steps", muon_parameters=["classifier"], **run)
+    assert losses(tmp_path / "cut") == losses(tmp_path / "whole")
+    assert "another optimizer" not in caplog.text
+
+
 def test_checkpoint_that_a_rank_does_not_see_is_an_error(tmp_path, monkeypatch):
     run = trainer(tmp_path)
     monkeypatch.setattr(

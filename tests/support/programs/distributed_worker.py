@@ -27,6 +27,7 @@ from litebert.training.loop.step import StepCounts, TrainStep, gradient_scaler
 from litebert.training.optim.optimizers import build_optimizer, set_learning_rate
 from support.models import golden_lamb
 from support.models.limits import files_no_larger_than
+from support.runs.callbacks import HookRecorder
 from support.runs.toy import ToyBatches, ToyModel, ToyObjective, settings, train, trainer, validation
 
 ELASTIC = {"duration": "6 steps", "checkpoint_every": "2 steps"}
@@ -108,6 +109,14 @@ def rolled_back(world: DistributedContext, directory: Path) -> dict[str, Any]:
     run = trainer(directory, model=ToyModel(0.0), batches=batches(world, loud=loud), **changes)
     result = run.fit()
     return {"weights": model_tensors(run.model), "position": asdict(run.progress), "skipped": result.skipped_steps}
+
+
+def hooks(world: DistributedContext, directory: Path) -> dict[str, Any]:
+    """The hooks of a callback that runs on every rank."""
+    recorder = HookRecorder()
+    recorder.every_rank = True
+    train(directory, batches=batches(world), duration="2 steps", checkpoint_every="1 step", callbacks=[recorder])
+    return {"calls": recorder.calls}
 
 
 def resharded(world: DistributedContext, directory: Path, *, optimizer: str) -> dict[str, Any]:
@@ -268,6 +277,7 @@ SCENARIOS = {
     "resharded_lamb": partial(resharded, optimizer="lamb"),
     "resharded_adamw": partial(resharded, optimizer="adamw"),
     "rolled_back": rolled_back,
+    "hooks": hooks,
     "not_written": not_written,
     "lamb": lambda world, at: trained(world, at, optimizer="lamb", fsdp=False),
     "lamb_fsdp": lambda world, at: trained(world, at, optimizer="lamb", fsdp=True),

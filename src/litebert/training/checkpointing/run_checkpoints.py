@@ -24,8 +24,8 @@ SETTINGS_OF_BATCHES = frozenset({"batch_size", "corpus", "data", "data_mixture",
 """A change of these that is permitted changes the digest of the batches, too."""
 PARAMETERS = "parameters"
 """Field of a fingerprint: weights of other names or shapes cannot be loaded."""
-OPTIMIZER = ("train.optimizer", "train.muon_parameters")
-"""Fields that say which parameter has which optimizer."""
+OPTIMIZER, MUON_PARAMETERS = "train.optimizer", "train.muon_parameters"
+"""Fields of a fingerprint that say which parameter has which optimizer; the second only where the first is `muon`."""
 DESCRIPTIONS = {"batches": "the examples of the batches", PARAMETERS: "the names or shapes of the parameters"}
 """What the digests of the trainer itself are of."""
 
@@ -77,7 +77,8 @@ class Fingerprint:
     def has_other_optimizer(self, saved: Mapping[str, Leaf]) -> bool:
         """Whether some parameters had an optimizer that needs other moments."""
         complete = {**self.defaults, **saved}
-        return any(complete.get(name) != self.values.get(name) for name in OPTIMIZER)
+        deciding = (OPTIMIZER, MUON_PARAMETERS) if self.values.get(OPTIMIZER) == "muon" else (OPTIMIZER,)
+        return any(complete.get(name) != self.values.get(name) for name in deciding)
 
     def _change(self, name: str, before: Leaf) -> str:
         if name in self.descriptions:
@@ -171,13 +172,10 @@ class RunCheckpoints:
 
     def finish(self) -> None:
         """Wait for the checkpoint that is being written, if there is one; its failure is raised on every rank."""
-
-        def finish() -> None:
-            if saved := self._checkpointer.finish():
-                for callback in self._callbacks:
-                    callback.on_checkpoint(self._run, path=saved[1], step=saved[0])
-
-        self._run.world.on_rank_zero(finish)
+        if saved := self._run.world.on_rank_zero(self._checkpointer.finish):
+            step, path = saved
+            for callback in self._callbacks:
+                callback.on_checkpoint(self._run, path=path, step=step)
 
     def _newest_valid(self, *, until: int | None = None) -> Path | None:
         checkpoints = self._checkpointer.checkpoints
