@@ -16,10 +16,12 @@ from litebert.inference.predictor import Predictor
 from litebert.model.config import ModelConfig
 from litebert.model.initialization.query_key_patterns import TOKEN_LOGIT
 from litebert.model.io.model_directory import load_model, save_model
+from litebert.model.kernels.native.library import native_library
 from litebert.model.models import ForMaskedLM, ForPretraining
 from litebert.tasks.metrics.evaluation import Evaluation
 from litebert.tasks.types.task_type import Scored
 from support.data.labelled_files import write_opinions, write_pairs
+from support.models.native_kernels import NEEDS_GCC
 from support.models.tolerances import close_to, tolerance
 from support.runs.callbacks import At
 
@@ -87,6 +89,16 @@ def test_finetune_learns_and_saves_the_best_model_with_its_evaluation(settings, 
     card = (result.model / "README.md").read_text()
     assert "bad, good" in card
     assert f"{evaluation['metrics']['accuracy']:.4g}" in card
+
+
+@NEEDS_GCC
+def test_kernels_of_a_finetuning_run_are_those_of_its_settings_and_end_with_it(settings, tmp_path):
+    settings["train"] |= {"duration": "1 steps", "precision": "fp32"}
+    used = []
+    run = parsed(settings, compute={"native_kernels": False})
+    finetune(run, tmp_path / "run", callbacks=[At("step", 1, lambda: used.append(native_library() is not None))])
+    assert used == [False]
+    assert native_library() is not None
 
 
 def test_finetuned_model_is_the_same_in_transformers(settings, tmp_path):

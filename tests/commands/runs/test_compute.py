@@ -7,9 +7,10 @@ from litebert.commands.pretrain.pretrain import pretrain
 from litebert.commands.runs.compute import Compute
 from litebert.model.encoder import Encoder
 from litebert.model.kernels.native.library import native_library
-from litebert.model.models import SentenceEmbedder
+from litebert.model.models import ForPretraining, SentenceEmbedder
 from support.models.native_kernels import NEEDS_GCC
 from support.models.tolerances import close_to
+from support.runs.callbacks import At
 from support.runs.pretrain_runs import losses, plan
 
 STEPS = ("train.duration=3 steps", "max_eval_examples=0")
@@ -27,11 +28,24 @@ def test_compute_configures_the_encoder(small_config, monkeypatch, compiled, eve
 
 
 @NEEDS_GCC
-def test_kernels_are_those_of_the_settings(small_config):
-    model = SentenceEmbedder(small_config)
-    Compute(native_kernels=False).apply(model)
-    assert native_library() is None
-    Compute().apply(model)
+@pytest.mark.parametrize("native", [True, False])
+def test_kernels_of_a_pretraining_run_are_those_of_its_settings_and_end_with_it(corpus_directory, tmp_path, native):
+    used = []
+    run = plan(corpus_directory, *STEPS, f"compute.native_kernels={native}")
+    pretrain(run, tmp_path / "run", callbacks=[At("step", 1, lambda: used.append(native_library() is not None))])
+    assert used == [native]
+    assert native_library() is not None
+
+
+@NEEDS_GCC
+def test_kernels_of_a_dry_run_are_those_of_its_settings_and_end_with_it(corpus_directory, tmp_path, monkeypatch):
+    used = []
+    forward = ForPretraining.forward
+    monkeypatch.setattr(
+        ForPretraining, "forward", lambda *inputs, **more: used.append(native_library()) or forward(*inputs, **more)
+    )
+    dry_run(plan(corpus_directory, *STEPS, "compute.native_kernels=false"), tmp_path)
+    assert set(used) == {None}
     assert native_library() is not None
 
 

@@ -71,7 +71,7 @@ def finetune(run: FinetuneRun, out: Path, *, callbacks: Sequence[Callback] = ())
     """
     if local_model_directory(run.model).resolve() in (out.resolve(), RunDirectory(out).model.resolve()):
         raise ConfigError(f"out: {out} is the run of the model to start from; choose another --out")
-    with distributed_context(run.train) as world:
+    with distributed_context(run.train) as world, run.compute.kernels():
         run = with_saved_precision(run, out, world)
         directory = world.on_rank_zero(lambda: open_directory(run, out))
         if done := directory.result(FinetuneResult):

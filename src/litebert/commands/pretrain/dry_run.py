@@ -104,7 +104,7 @@ def dry_run(run: PretrainRun, out: Path) -> DryRun:
     is halved until it fits.
     """
     start = PretrainStart.of(run)
-    with distributed_context(run.train) as world:
+    with distributed_context(run.train) as world, run.compute.kernels():
         start = replace(start, run=with_measured_precision(run, run.model, world))
         available = memory_left(world.device)
         start, profile, peak = _largest_fitting(start, RunDirectory(out), world)

@@ -49,7 +49,7 @@ _DRAWN_BY = ("sampling", "max_eval_examples", "eval_pair_objectives")
 def pretrain(run: PretrainRun, out: Path, *, callbacks: Sequence[Callback] = ()) -> PretrainResult:
     """Train on `run.corpus` for `run.train.duration`; an unfinished run in `out` is resumed."""
     start = PretrainStart.of(run)
-    with distributed_context(run.train) as world:
+    with distributed_context(run.train) as world, run.compute.kernels():
         run = with_measured_precision(with_saved_precision(run, out, world), run.model, world)
         allowed = run.train.allow_config_changes
         directory = world.on_rank_zero(lambda: RunDirectory.open(out, run, command="pretrain", allowed=allowed))

@@ -1,5 +1,6 @@
 """What a step costs: settings that change no result."""
 
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
 from pydantic import Field
@@ -24,12 +25,16 @@ class Compute(Settings):
     more time. Null keeps all of them."""
 
     def apply(self, model: "nn.Module") -> None:
-        """Configure the encoder of `model`, and the kernels of this process, accordingly."""
+        """Configure the encoder of `model` accordingly."""
         from litebert.model.encoder import encoder_of
-        from litebert.model.kernels.native.library import use_native_kernels
 
-        use_native_kernels(enabled=self.native_kernels)
         encoder = encoder_of(model)
         encoder.activation_checkpoint_interval = self.activation_checkpoint_interval
         if self.compile:
             encoder.compile_blocks()
+
+    def kernels(self) -> AbstractContextManager[None]:
+        """A context in which this process computes with the kernels of these settings; afterwards with those before."""
+        from litebert.model.kernels.native.library import native_kernels
+
+        return native_kernels(enabled=self.native_kernels)
