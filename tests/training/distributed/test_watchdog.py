@@ -51,6 +51,16 @@ def test_watchdog_names_the_straggler_and_ends_all_ranks(caplog, behind):
     assert f"rank {1 - behind} is behind" not in caplog.text
 
 
+def test_watchdog_logs_what_the_straggler_was_doing(caplog):
+    with World() as world:
+        world.arrivals[1].add()
+        assert world.gone.wait(10)
+    (record,) = (each for each in caplog.records if "was here" in each.message)
+    assert record.message.startswith("rank 0 was here")
+    assert "raise train.timeout_seconds:" in record.message
+    assert "test_watchdog_logs_what_the_straggler_was_doing" in record.message
+
+
 def test_watchdog_does_not_end_ranks_that_are_equally_far():
     with World() as world:
         assert not world.gone.wait(1.5)

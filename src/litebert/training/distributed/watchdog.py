@@ -1,9 +1,14 @@
-"""Watchdog: ends all processes of a run if some of them hang, and names these, so that torchrun restarts all."""
+"""Watchdog: ends all processes of a run if some of them hang, and names these, so that torchrun restarts all.
+
+A rank that works alone for longer than the others wait looks the same; the log has what it was doing.
+"""
 
 import logging
 import os
+import sys
 import threading
 import time
+import traceback
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -47,6 +52,7 @@ class Watchdog:
         self._store = dist.PrefixStore("litebert/heartbeat", store.clone())  # pyrefly: ignore[missing-attribute]
         self._timeout = timeout_seconds
         self._tick = min(1.0, timeout_seconds / 20)
+        self._watched = threading.get_ident()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="litebert-watchdog", daemon=True)
 
@@ -87,3 +93,9 @@ class Watchdog:
             "straggler timeout: rank %s is behind for timeout_seconds=%g; rank %d exits, so that all can restart",
             *(stragglers, self._timeout, self._rank),
         )
+        if str(self._rank) in stragglers.split(", "):
+            logger.error(
+                "rank %d was here; if it hangs, restart, and if it has to work this long, such as on a large corpus, "
+                "raise train.timeout_seconds:\n%s",
+                *(self._rank, "".join(traceback.format_stack(sys._current_frames()[self._watched]))),
+            )
