@@ -39,6 +39,16 @@ def test_character_spans_equal_the_exact_spans(rebuilt, text, way):
     assert tokenizer.encode_with_offsets(text)[1] == defined_offsets(tokenizer, text)
 
 
+@given(text=odd_texts() | number_like_texts() | texts_of_scripts(), way=st.sampled_from(WAYS))
+@example(text="c\ufb01\u0344", way={})
+@example(text="a\ufb01\u0308\u0301b", way={})
+@example(text="c\ufb01\u0344", way={"keep_accents": True})
+def test_spans_by_table_are_the_exact_spans_of_every_character(rebuilt, text, way):
+    model = rebuilt(**way).model
+    found, exact = model.aligner.spans(text, model.settings.normalize(text)), model.aligner.exact_spans(text)
+    assert (found.starts.tolist(), found.ends.tolist()) == (exact.starts.tolist(), exact.ends.tolist())
+
+
 @given(texts=st.lists(odd_texts() | number_like_texts(), max_size=4))
 def test_character_spans_of_a_batch_are_those_of_each_text(numbers, texts):
     assert numbers.encode_batch_with_offsets(texts) == [numbers.encode_with_offsets(text) for text in texts]

@@ -41,7 +41,7 @@ def normalize_with_alignment(text: str, *, lowercase: bool, keep_accents: bool) 
     """`normalize`, with the origin of each character."""
     characters: list[str] = []
     spans: list[Span] = []
-    end = 0
+    end = width = 0
     for word in _WORD.finditer(text):
         if end:
             characters.append(" ")
@@ -49,8 +49,11 @@ def normalize_with_alignment(text: str, *, lowercase: bool, keep_accents: bool) 
         end = word.end()
         for position, character in enumerate(word.group(), start=word.start()):
             kept = _fold(character, keep_accents=keep_accents)
-            if not kept and position > word.start() and spans[-1:] and spans[-1][1] == position:
-                spans[-1] = (spans[-1][0], position + 1)  # a dropped mark belongs to the character before it
+            if kept:
+                width = len(kept)
+            elif position > word.start() and spans[-1:] and spans[-1][1] == position:
+                # A dropped mark belongs to the character before it: to all that it became, such as f and i of ﬁ.
+                spans[-width:] = [(spans[-1][0], position + 1)] * width
             characters += kept
             spans += [(position, position + 1)] * len(kept)
     folded = "".join(characters)
