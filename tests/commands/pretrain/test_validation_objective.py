@@ -53,7 +53,7 @@ def test_example_length_is_that_of_the_token_s_own_example():
 
 
 @pytest.mark.parametrize("ranges", [SPAN_LENGTHS, EXAMPLE_LENGTHS])
-def test_length_groups_have_no_gap_and_no_overlap(ranges):
+def test_length_groups_have_no_gap_no_overlap_and_no_end(ranges):
     bounds = list(ranges.values())
-    assert bounds[0][0] == 1
+    assert (bounds[0][0], bounds[-1][1]) == (1, 2**31)
     assert all(least == before + 1 for (_, before), (least, _) in pairwise(bounds))

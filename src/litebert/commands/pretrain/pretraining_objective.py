@@ -23,8 +23,11 @@ MAJORITY_TOKEN = "majority_token"
 SPAN_LENGTHS = {"mlm_span_1": (1, 1), "mlm_span_2": (2, 2), "mlm_span_3": (3, 3), "mlm_span_4_or_more": (4, 2**31)}
 """Metric name → smallest and largest length of the masked span, in words; adjacent n-grams form one span."""
 EXAMPLE_LENGTHS = {
-    f"mlm_length_{shortest}_to_{longest}": (shortest, longest)
-    for shortest, longest in ((1, 32), (33, 64), (65, 128), (129, 256), (257, 512))
+    **{
+        f"mlm_length_{shortest}_to_{longest}": (shortest, longest)
+        for shortest, longest in ((1, 32), (33, 64), (65, 128), (129, 256), (257, 512))
+    },
+    "mlm_length_513_or_more": (513, 2**31),
 }
 """Metric name → smallest and largest length of the example, in tokens."""
 
