@@ -88,6 +88,11 @@ def test_learning_rate_of_a_timed_run_is_a_function_of_time():
             {"duration": "45 minutes", "warmup": 0.025},
             "0.00176; warm-up to 2.5 % of the run, then linear decay to 0 at the end",
         ),
+        (
+            {"optimizer": "muon", "muon_learning_rate": 0.02},
+            "0.02 for the matrices of muon, 0.00176 for the others (adamw); no warm-up, then linear decay to 0 at step "
+            "1,000",
+        ),
     ],
 )
 def test_run_schedule_describes_the_learning_rate(changes, expected):

@@ -155,21 +155,32 @@ class RunSchedule:
 
     @property
     def peak(self) -> float:
-        """The largest learning rate. Source of square-root scaling: LAMB (You et al., 2020), section 4.1, table 4."""
+        """The largest learning rate; with Muon, that of its companion."""
+        return self.settings.learning_rate * self._scale
+
+    @property
+    def _scale(self) -> float:
+        """Factor of each peak. Source of square-root scaling: LAMB (You et al., 2020), section 4.1, table 4."""
         reference = self.settings.lr_reference_batch_size
-        scale = 1.0 if reference is None else (self.converter.batch_size / reference) ** 0.5
-        return self.settings.learning_rate * scale
+        return 1.0 if reference is None else (self.converter.batch_size / reference) ** 0.5
 
     def to_text(self) -> str:
-        """The learning rate over the run, in one line."""
+        """The learning rate over the run, in one line; with Muon, both."""
         settings = self.settings
-        peak, reference = f"{self.peak:.3g}", settings.lr_reference_batch_size
-        if reference is not None:
-            batch = self.converter.batch_size
-            peak = f"{settings.learning_rate:.3g} scaled by sqrt({batch}/{reference}) to {peak}"
+        peak = self._peak_text(settings.learning_rate)
+        if settings.optimizer == "muon":
+            muon = self._peak_text(settings.muon_learning_rate)
+            peak = f"{muon} for the matrices of muon, {peak} for the others ({settings.muon_companion})"
         warmup = f"warm-up to {self._point(self.warmup)}" if self.warmup else "no warm-up"
         after = describe(settings.schedule, lambda x: self._point(self.warmup + x * (1 - self.warmup)))
         return f"{peak}; {warmup}, then {after}"
+
+    def _peak_text(self, learning_rate: float) -> str:
+        """A peak, with the scaling for the batch size if there is one."""
+        scaled, reference = f"{learning_rate * self._scale:.3g}", self.settings.lr_reference_batch_size
+        if reference is None:
+            return scaled
+        return f"{learning_rate:.3g} scaled by sqrt({self.converter.batch_size}/{reference}) to {scaled}"
 
     def _point(self, fraction: float) -> str:
         """`step 3,125`, or a percentage of the run if its steps are not known in advance."""

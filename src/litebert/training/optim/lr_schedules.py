@@ -69,8 +69,9 @@ def describe(schedule: Schedule, at: Callable[[float], str]) -> str:
 def lr_multiplier(schedule: Schedule, progress: float, *, warmup: float, step_fraction: float = 0.0) -> float:
     """Factor of the peak learning rate for the update that begins at `progress`, a fraction of the run.
 
-    `warmup` is the fraction of the run that is warm-up, `step_fraction` that of one step: the first update has
-    a learning rate above zero, and the last step of warm-up has the peak.
+    `warmup` is the fraction of the run that is warm-up, `step_fraction` that of one step, with which the first update
+    has a learning rate above zero and the last step of warm-up the peak. It is 0 where it is not known, in runs of
+    tokens or time: there the first update of a warm-up has a learning rate of 0.
     """
     if schedule.type == "linear_tf":
         return progress / warmup if progress < warmup else 1 - min(1.0, progress)
