@@ -104,7 +104,8 @@ class Trainer:
         validate_chosen(settings.precision)
         self.world = DistributedContext.current(settings.device)
         self.world.on_rank_zero(lambda: require_trackers(settings.trackers))
-        self.model = distribute_model(model, self.world, fsdp=settings.fsdp)
+        self.model = model
+        distribute_model(model, self.world, fsdp=settings.fsdp)
         self._info, self._batches, self._objective, self._evaluate = run, batches, objective, evaluate
         self._evaluation: Mapping[str, Number] = {}
         self._schedule = RunSchedule.of(settings, batches)

@@ -41,7 +41,8 @@ def batches(world: DistributedContext, **changes) -> ToyBatches:
 def gradient(world: DistributedContext, directory: Path, *, fsdp: bool, microbatch_size: int) -> dict[str, Any]:
     """Weights after one step of plain descent at rate 1."""
     chosen = settings(max_grad_norm=None)
-    model = distribute_model(ToyModel(dropout=0.0), world, fsdp=fsdp)
+    model = ToyModel(dropout=0.0)
+    distribute_model(model, world, fsdp=fsdp)
     sgd = torch.optim.SGD(model.parameters(), lr=1.0)
     train_step = TrainStep(model, ToyObjective(), sgd, gradient_scaler("fp32", world.device), chosen, world)
     microbatches = batches(world, microbatch_size=microbatch_size).microbatches(0)
@@ -52,7 +53,8 @@ def gradient(world: DistributedContext, directory: Path, *, fsdp: bool, microbat
 
 def original_lamb(world: DistributedContext, directory: Path, *, fsdp: bool) -> dict[str, Any]:
     """Twenty steps with the gradients of the TensorFlow reference, a share of each on each rank."""
-    model = distribute_model(golden_lamb.model(), world, fsdp=fsdp)
+    model = golden_lamb.model()
+    distribute_model(model, world, fsdp=fsdp)
     optimizer = build_optimizer(model, golden_lamb.settings())
     values = []
     set_learning_rate(optimizer, golden_lamb.settings().learning_rate)
@@ -170,7 +172,8 @@ def evaluation(world: DistributedContext, directory: Path) -> dict[str, Any]:
 
 def uneven_gradient(world: DistributedContext, directory: Path, *, fsdp: bool) -> dict[str, Any]:
     """Two steps of gradient descent on batches of 7 in microbatches of 1, so that the ranks have unequal numbers."""
-    model = distribute_model(ToyModel(dropout=0.0), world, fsdp=fsdp)
+    model = ToyModel(dropout=0.0)
+    distribute_model(model, world, fsdp=fsdp)
     sgd = torch.optim.SGD(model.parameters(), lr=0.1)
     chosen, scaler = settings(max_grad_norm=None), gradient_scaler("fp32", world.device)
     train_step = TrainStep(model, ToyObjective(), sgd, scaler, chosen, world)
@@ -242,7 +245,8 @@ def reductions(world: DistributedContext, directory: Path) -> dict[str, Any]:
 
 def placement(world: DistributedContext, directory: Path) -> dict[str, Any]:
     """Models with different initial weights, and gradients on only one rank."""
-    model = distribute_model(ToyModel(seed=world.rank), world, fsdp=False)
+    model = ToyModel(seed=world.rank)
+    distribute_model(model, world, fsdp=False)
     if world.rank == 1:
         model.up.weight.grad = torch.ones_like(model.up.weight)
     reduce_gradients(model, world)
@@ -255,7 +259,8 @@ def placement(world: DistributedContext, directory: Path) -> dict[str, Any]:
 
 def sharded_tensor(world: DistributedContext, directory: Path) -> dict[str, Any]:
     """A parameter with fewer rows than would fill both ranks evenly."""
-    model = distribute_model(nn.Linear(2, 3), world, fsdp=True)
+    model = nn.Linear(2, 3)
+    distribute_model(model, world, fsdp=True)
     return {"whole": gather_full(model.weight), "rows": len(model.weight.to_local())}
 
 

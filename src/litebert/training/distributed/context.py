@@ -164,7 +164,7 @@ def _warn_about_unsafe_restarts() -> None:
         logger.warning("a restart by torchrun may hang; start it with %s=1 in its environment", _SAFE_RESTARTS)
 
 
-def distribute_model(model: nn.Module, world: DistributedContext, *, fsdp: bool) -> nn.Module:
+def distribute_model(model: nn.Module, world: DistributedContext, *, fsdp: bool) -> None:
     """Move `model`, in place, to the device of `world`, with the weights of rank 0, sharded if `fsdp`."""
     model.to(world.device)
     if world.size > 1:
@@ -175,7 +175,6 @@ def distribute_model(model: nn.Module, world: DistributedContext, *, fsdp: bool)
             raise ConfigError("fsdp: there is only one process, so nothing to shard over; use torchrun, or fsdp=false")
         # One unit, gathered once: with a unit per block, a shared block would be gathered again for each layer.
         fully_shard(model, reshard_after_forward=False)
-    return model
 
 
 def is_sharded(model: nn.Module) -> bool:
