@@ -176,9 +176,7 @@ class SamplingSettings(Settings):
         """
         defaults = type(self)().to_dict()
         return {
-            name: value
-            for name, value in self.to_dict().items()
-            if name in ALWAYS_IN_DIGEST or value != defaults[name]
+            name: value for name, value in self.to_dict().items() if name in ALWAYS_IN_DIGEST or value != defaults[name]
         }
 
     def validate_masked_only(self) -> None:
