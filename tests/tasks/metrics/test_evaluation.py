@@ -13,7 +13,7 @@ def count(rows):
     return {"rows": float(len(rows))}
 
 
-@given(st.lists(st.integers(1, 2000), max_size=40))
+@given(st.lists(st.integers(0, 2000), max_size=40))
 def test_parts_by_length_partition_the_examples(lengths):
     table = parts_by_length(np.array(lengths, int), count)
     assert sum(part.examples for part in table) == len(lengths)
@@ -23,6 +23,11 @@ def test_parts_by_length_partition_the_examples(lengths):
 def test_parts_by_length_names_have_the_limits():
     names = [part.name for part in parts_by_length(np.array([16, 17, 32, 700]), count)]
     assert names == ["1 to 16 tokens", "17 to 32 tokens", "513 to 700 tokens"]
+
+
+def test_examples_of_length_zero_are_in_the_first_range():
+    found = parts_by_length(np.array([0, 5, 17]), count)
+    assert [(part.name, part.examples) for part in found] == [("0 to 16 tokens", 2), ("17 to 32 tokens", 1)]
 
 
 def test_evaluation_text_is_a_line_and_aligned_tables():
@@ -55,6 +60,14 @@ def test_evaluation_report_of_many_labels_has_their_number_only():
 def test_evaluation_by_slice_leaves_out_examples_without_one():
     assert [(part.name, part.examples) for part in parts(["b", None, "a", "b"], count)] == [("a", 1), ("b", 2)]
     assert parts([None, None], count) == ()
+
+
+@given(st.lists(st.sampled_from(["a", "b", "c", None]), max_size=30))
+def test_parts_have_the_positions_of_their_name(names):
+    found = {}
+    table = parts(names, lambda rows: found.setdefault(len(found), {"first": float(rows[0]), "rows": len(rows)}))
+    assert [part.name for part in table] == sorted({name for name in names if name is not None})
+    assert all(part.metrics == {"first": names.index(part.name), "rows": names.count(part.name)} for part in table)
 
 
 def test_parts_by_length_name_their_unit():

@@ -98,20 +98,21 @@ def label_part(name: str, *, correct: int, predicted: int, true: int) -> Part:
 
 def parts(names: Sequence[str | None], measured: Callable[[np.ndarray], dict[str, float]]) -> tuple[Part, ...]:
     """The scores for each name, in alphabetical order; `measured` computes the metrics of examples by position."""
-    rows = []
-    for name in sorted({name for name in names if name is not None}):
-        positions = np.array([index for index, other in enumerate(names) if other == name])
-        rows.append(Part(name, len(positions), measured(positions)))
-    return tuple(rows)
+    positions: dict[str, list[int]] = {}
+    for index, name in enumerate(names):
+        if name is not None:
+            positions.setdefault(name, []).append(index)
+    return tuple(Part(name, len(found), measured(np.array(found))) for name, found in sorted(positions.items()))
 
 
 def parts_by_length(
     lengths: np.ndarray, measured: Callable[[np.ndarray], dict[str, float]], *, unit: str = "tokens"
 ) -> tuple[Part, ...]:
-    """The scores for each range of lengths, counted in `unit`, that has examples."""
+    """The scores for each range of lengths, counted in `unit`, that has examples; the first has those of length 0."""
     rows = []
+    below = min(0, int(lengths.min(initial=1)) - 1)
     longest = max(int(lengths.max(initial=0)), LENGTH_LIMITS[-1])
-    for low, high in pairwise((*LENGTH_LIMITS, longest)):
+    for low, high in pairwise((below, *LENGTH_LIMITS[1:], longest)):
         inside = (lengths > low) & (lengths <= high)
         if inside.any():
             rows.append(Part(f"{low + 1} to {high} {unit}", int(inside.sum()), measured(np.flatnonzero(inside))))
