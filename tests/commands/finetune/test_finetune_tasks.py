@@ -11,11 +11,13 @@ from safetensors.torch import load_file
 from litebert.cli.main import main
 from litebert.commands.compare.compare import differences_from
 from litebert.commands.finetune.finetune_settings import load_finetune_config
-from litebert.commands.finetune_tasks.finetune_tasks import finetune_tasks
+from litebert.commands.finetune_tasks.finetune_tasks import FinetuneTasksResult, TaskScores, finetune_tasks
 from litebert.commands.finetune_tasks.finetune_tasks_settings import FinetuneTasksRun
 from litebert.commands.recipes import recipe_names
 from litebert.errors import CheckpointError, ConfigError, DataError, LitebertError, MissingExtraError
 from litebert.settings import changed_names, flatten, is_permitted, read_yaml
+from litebert.tasks.metrics.bootstrap_difference import BootstrapDifference
+from litebert.tasks.metrics.seed_statistics import statistics_of
 from litebert.training.checkpointing.checkpoint import locked_directory
 from support.data.benchmark_files import write_cola, write_mnli
 from support.data.question_builders import QUESTIONS, squad_json, write_squad
@@ -136,6 +138,21 @@ def test_table_compares_the_model_with_others_and_with_baselines(inputs, tiny_to
 
 
 @pytest.mark.usefixtures("forked_python")
+@pytest.mark.parametrize(
+    ("metric", "cells"),
+    [
+        ("pearson", ["25.0", "61.2", "60.0", "+1.2 (-0.5 to +3.0)"]),
+        ("answer_f1", ["0.2", "0.6", "0.6", "+0.0 (-0.0 to +0.0)"]),
+        ("neg_mean_absolute_error", ["0.25", "0.612", "0.6", "+0.012 (-0.005 to +0.03)"]),
+    ],
+)
+def test_table_has_percent_but_errors_in_the_unit_of_the_labels(tmp_path, metric, cells):
+    models = {name: {metric: statistics_of([score])} for name, score in (("model", 0.612), ("other", 0.6))}
+    difference = BootstrapDifference(0.012, -0.005, 0.03)
+    scores = {"sts-b": TaskScores(metric, 10, 10, 0.25, models, {"other": difference})}
+    assert FinetuneTasksResult(tmp_path, None, scores).rows()[1] == ["sts-b", "10", metric, *cells]
+
+
 def test_runs_at_the_same_time_are_those_of_one_after_the_other(inputs, tmp_path, monkeypatch):
     usual = {"intermediate": None, "intermediate_settings": (), "random_weights": True, "seeds": 2}
     alone = run_of(inputs, tmp_path / "alone", **usual)

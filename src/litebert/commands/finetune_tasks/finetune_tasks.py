@@ -84,8 +84,7 @@ class FinetuneTasksResult(Result):
         differences = [f"{MODEL} - {name}" for name in compared]
         rows = [["task", "rows", "metric", *([LINEAR] if has_linear else []), *names, *differences]]
         for task, scores in self.scores.items():
-            metric = METRICS[scores.metric]
-            linear = "–" if scores.linear is None else f"{metric.to_percent(scores.linear):.1f}"
+            linear = "–" if scores.linear is None else _shown(scores.linear, scores.metric)
             cells = [_cell(scores.models[name][scores.metric], scores.metric) for name in names]
             cells += [_difference_cell(scores.differences[name], scores.metric) for name in compared]
             rows.append([task, f"{scores.train_examples:,}", scores.metric, *([linear] if has_linear else []), *cells])
@@ -227,18 +226,22 @@ def _statistics(results: Sequence[FinetuneResult]) -> dict[str, SeedStatistics]:
 
 
 def _cell(statistics: SeedStatistics, name: str) -> str:
-    """A cell of the table."""
-    median, interval = METRICS[name].to_percent(statistics.median), statistics.median_interval
-    if interval is None:
-        return f"{median:.1f}"
-    low, high = (METRICS[name].to_percent(each) for each in interval)
-    return f"{median:.1f} ({low:.1f} to {high:.1f})"
+    """A cell of the table: `61.4 (60.8 to 62.0)`."""
+    median, interval = _shown(statistics.median, name), statistics.median_interval
+    return median if interval is None else f"{median} ({' to '.join(_shown(each, name) for each in interval)})"
 
 
 def _difference_cell(difference: BootstrapDifference, name: str) -> str:
     """`+3.8 (+0.9 to +6.8)`."""
-    value, low, high = map(METRICS[name].to_percent, (difference.difference, difference.low, difference.high))
-    return f"{value:+.1f} ({low:+.1f} to {high:+.1f})"
+    figures = (difference.difference, difference.low, difference.high)
+    value, low, high = (_shown(each, name, sign="+") for each in figures)
+    return f"{value} ({low} to {high})"
+
+
+def _shown(value: float, name: str, *, sign: str = "") -> str:
+    """A score in percent with one decimal; an error in the unit of the labels with three digits."""
+    metric = METRICS[name]
+    return format(metric.to_percent(value), f"{sign}.3g" if metric.in_unit_of_labels else f"{sign}.1f")
 
 
 def _on_intermediate(run: FinetuneTasksRun, task: str, jobs: int, callbacks: Sequence[Callback]) -> Path:

@@ -39,10 +39,12 @@ class Metric:
     """Package of the extra `eval` that computes it."""
     in_percent: bool = False
     """Whether 100 is the best score, as in the official script of SQuAD; otherwise it is 1."""
+    in_unit_of_labels: bool = False
+    """Whether it is an error in the unit of the labels, which is no share of a best score."""
 
     def to_percent(self, value: float) -> float:
-        """A score in percent."""
-        return value if self.in_percent else 100 * value
+        """A score in percent; an error in the unit of the labels stays as it is."""
+        return value if self.in_percent or self.in_unit_of_labels else 100 * value
 
 
 def accuracy(predictions: Array, labels: Array) -> float:
@@ -155,7 +157,7 @@ METRICS = {
     "pearson": _correlation("pearsonr"),
     "spearman": _correlation("spearmanr"),
     "r2": Metric(r2, requires="sklearn"),
-    "neg_mean_absolute_error": Metric(neg_mean_absolute_error),
+    "neg_mean_absolute_error": Metric(neg_mean_absolute_error, in_unit_of_labels=True),
     "entity_f1": _entity("entity_f1"),
     "entity_precision": _entity("entity_precision"),
     "entity_recall": _entity("entity_recall"),
