@@ -24,6 +24,7 @@ OTHERS = {
     },
     "Results": {
         "litebert.commands.finetune.finetune_result": ("FinetuneResult",),
+        "litebert.commands.finetune.best_evaluation": ("BestEvaluation",),
         "litebert.commands.pretrain.pretrain_result": ("PretrainResult",),
         "litebert.commands.pretrain.validation": ("ValidationScores", "Accuracy"),
         "litebert.corpus.build.build_corpus": ("CorpusReport",),
@@ -75,7 +76,10 @@ class Module:
         return " ".join((ast.get_source_segment(self.text, node) or "").split())
 
     def type_of(self, annotation: ast.expr) -> str:
-        """An annotation, with the values of a `Literal` that the module has a name for."""
+        """An annotation, with the values of a `Literal` that the module has a name for, and without `Annotated`."""
+        if isinstance(annotation, ast.Subscript) and self.source(annotation.value) == "Annotated":
+            assert isinstance(annotation.slice, ast.Tuple)
+            annotation = annotation.slice.elts[0]
         text = self.source(annotation)
         assigned = [each for each in self.body if isinstance(each, ast.Assign) and self.source(each.targets[0]) == text]
         values = [self.source(each.value) for each in assigned]

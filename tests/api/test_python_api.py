@@ -124,7 +124,7 @@ def test_run_without_out_is_another_for_a_metric_with_another_closure(pretrained
     monkeypatch.setattr(
         training_runs,
         "run_finetuning",
-        lambda config, directory, callbacks: SimpleNamespace(remarks=(), best={"metrics": {}}),
+        lambda config, directory, callbacks: SimpleNamespace(remarks=(), scores={}),
     )
 
     def make(value):
@@ -177,7 +177,7 @@ def test_metrics_are_those_of_the_recipe_unless_they_are_given(
 
     def record(config, directory, callbacks):
         runs.append(config)
-        return SimpleNamespace(remarks=(), best={"metrics": {}})
+        return SimpleNamespace(remarks=(), scores={})
 
     monkeypatch.setattr(training_runs, "run_finetuning", record)
     recipe = str(tmp_path / "recipe.yaml")
@@ -474,3 +474,6 @@ def test_predictions_of_an_evaluation_have_its_threshold(tiny_tokenizer, small_c
     result = litebert.evaluate(directory, rows)
     right = sum(each.text == answer for each, answer in zip(result.predictions, answers, strict=True))
     assert result.metrics["exact_match"] == pytest.approx(100 * right / 3)
+    run = litebert.finetune(directory, train=rows, dev=rows, out=tmp_path / "run", duration="1 steps", callbacks=[])
+    assert set(run.metrics) == {"answer_f1", "exact_match"}, "a threshold is no metric"
+    assert "no_answer_threshold" in run.result.best.metrics

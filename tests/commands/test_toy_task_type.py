@@ -95,7 +95,7 @@ def test_toy_task_type_works_with_every_command(grading, tiny_tokenizer, tmp_pat
     for seed, run in enumerate(runs):
         result = finetune(FinetuneRun.parse({**settings, "seed": seed}, where="test"), run)
         assert (result.task_type, result.reason) == ("grading", "there is a column 'grade'")
-        assert result.best["metrics"]["accuracy"] > 0.8
+        assert result.best.metrics["accuracy"] > 0.8
     assert evaluate_file(runs[0], rows).metrics == result_of(runs[0])
 
     (tmp_path / "new.csv").write_text("text\nthe film was good\nthe music was bad\n")

@@ -130,8 +130,8 @@ def test_finetuning_on_two_ranks_gives_the_model_of_one_process(runs, name):
     alone = finetune(planned[name], directory / "one" / name)
     together = FinetuneResult.read(directory / "two" / name / "result.json")
     assert (together.steps, together.trained_parameters) == (alone.steps, alone.trained_parameters)
-    assert together.best["step"] == alone.best["step"]
-    assert together.best["metrics"] == pytest.approx(alone.best["metrics"])
+    assert together.best.step == alone.best.step
+    assert together.best.metrics == pytest.approx(alone.best.metrics)
     weights = load_model(together.model).state_dict()
     for key, expected in load_model(alone.model).state_dict().items():
         torch.testing.assert_close(

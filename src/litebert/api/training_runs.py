@@ -192,7 +192,7 @@ def finetune(
         result = run_finetuning(config, directory, callbacks=_or_progress(callbacks))
     for remark in result.remarks:
         logger.warning("%s: %s", directory, remark)
-    return TrainedModel(directory, result, result.best["metrics"])
+    return TrainedModel(directory, result, result.scores)
 
 
 def _or_progress(callbacks: Sequence[Callback] | None) -> Sequence[Callback]:

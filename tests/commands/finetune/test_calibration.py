@@ -1,7 +1,5 @@
 """Calibration: the temperature is that of the lowest cross-entropy, and stored in the weights of the head."""
 
-import json
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -64,15 +62,16 @@ def run(values, **changes):
 def test_saved_model_has_the_calibrated_probabilities_and_training_is_the_same(values, tmp_path):
     plain = finetune(run(values), tmp_path / "plain")
     result = finetune(run(values, calibrate=True), tmp_path / "run")
-    temperature = result.best["temperature"]
+    temperature = result.best.temperature
     assert temperature != 1
     assert result.scores == plain.scores, "no predicted class changes"
-    assert result.best["step"] == plain.best["step"]
+    assert result.best.step == plain.best.step
     ours, theirs = (load_model(each.model).classifier for each in (result, plain))
     assert np.allclose((ours.weight * temperature).detach(), theirs.weight.detach(), atol=tolerance())
     assert np.allclose((ours.bias * temperature).detach(), theirs.bias.detach(), atol=tolerance())
     evaluation = evaluate(EvaluateRun(model=str(result.model), data=tmp_path / "dev.csv")).to_dict()
-    expected = result.best["calibration"]["expected_error"]
+    assert result.best.evaluation.calibration is not None
+    expected = result.best.evaluation.calibration.expected_error
     assert evaluation["calibration"]["expected_error"] == pytest.approx(expected, abs=tolerance(depth="compound"))
     assert f"logits divided by {temperature:.3g}" in (result.model / "README.md").read_text()
 
@@ -82,7 +81,7 @@ def test_run_with_calibration_resumes_exactly(values, tmp_path):
     with pytest.raises(KilledError):
         finetune(run(values, calibrate=True), tmp_path / "run", callbacks=[killer("step", 3)])
     resumed = finetune(run(values, calibrate=True), tmp_path / "run")
-    assert json.dumps(resumed.best) == json.dumps(whole.best)
+    assert resumed.best == whole.best
 
 
 @pytest.mark.parametrize(

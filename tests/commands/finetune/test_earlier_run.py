@@ -57,7 +57,7 @@ def test_finished_run_is_returned_while_rows_are_the_same_in_another_layout(valu
     first = finetune(run(values), tmp_path / "run")
     train = tmp_path / "train.csv"
     train.write_text("".join(f"{line},{number}\n" for number, line in enumerate(train.read_text().splitlines())))
-    assert finetune(run(values), tmp_path / "run").best == json.loads(json.dumps(first.best))
+    assert finetune(run(values), tmp_path / "run").best == first.best
 
 
 def test_finished_run_with_held_out_rows_is_refused_with_other_rows(values, tmp_path):
@@ -80,7 +80,7 @@ def test_finished_run_whose_file_is_gone_is_returned_with_a_warning(values, tmp_
     (tmp_path / f"{name}.csv").unlink()
     with caplog.at_level(logging.WARNING, "litebert"):
         again = finetune(run(values), tmp_path / "run")
-    assert again.best == json.loads(json.dumps(first.best))
+    assert again.best == first.best
     assert [each for each in caplog.messages if f"{name}.csv: no such file; check the path. It cannot be" in each]
 
 
@@ -167,7 +167,7 @@ def test_finished_run_is_returned_without_the_file_that_its_settings_were_chosen
     first = finetune(default_run(), tmp_path / "run")
     (tmp_path / "train.csv").rename(tmp_path / "moved.csv")
     assert default_run().batch_size == 16
-    assert finetune(default_run(), tmp_path / "run").best == json.loads(json.dumps(first.best))
+    assert finetune(default_run(), tmp_path / "run").best == first.best
 
 
 def test_rows_that_were_added_to_the_file_of_a_finished_run_are_the_error(default_run, tmp_path):

@@ -79,10 +79,10 @@ def parsed(settings, **changes):
 
 def test_finetune_learns_and_saves_the_best_model_with_its_evaluation(settings, tmp_path):
     result = finetune(parsed(settings), tmp_path / "run")
-    assert result.best["metrics"]["accuracy"] > 0.9
+    assert result.best.metrics["accuracy"] > 0.9
     assert (result.task_type, result.train_examples, result.steps) == ("classification", 36, 40)
     evaluation = json.loads((result.model / "evaluation.json").read_text())
-    assert evaluation == json.loads(json.dumps(result.best))
+    assert evaluation == json.loads(json.dumps(result.best.to_dict()))
     assert sum(map(sum, evaluation["confusion_matrix"])) == evaluation["examples"] == 36
     answers = Predictor.load(result.model).classify(["the film was good", "the music was bad"])
     assert [answer.label for answer in answers] == ["good", "bad"]
@@ -118,8 +118,8 @@ def test_finetune_learns_a_regression(settings, tmp_path):
     write_opinions(tmp_path / "train.tsv", labels=(0.5, 4.5))
     result = finetune(parsed(settings), tmp_path / "run")
     assert result.task_type == "regression"
-    assert set(result.best["metrics"]) == {"pearson", "spearman"}
-    assert result.best["metrics"]["pearson"] > 0.9
+    assert set(result.best.metrics) == {"pearson", "spearman"}
+    assert result.best.metrics["pearson"] > 0.9
     good, bad = Predictor.load(result.model).regress(["the film was good", "the music was bad"])
     assert good > bad
 
@@ -164,7 +164,7 @@ def test_finetune_whose_steps_are_all_skipped_has_a_result_and_says_so(settings,
     losses = [line["train/loss"] for line in metrics if "train/loss" in line]
     assert losses
     assert set(losses) == {None}
-    assert result.best["step"] == 2
+    assert result.best.step == 2
     start, end = (load_model(model).encoder.state_dict() for model in (pretrained, result.model))
     assert all(torch.equal(start[name], end[name]) for name in end)
     assert "no step had a finite loss and gradient" in result.to_text()
@@ -174,7 +174,7 @@ def test_finetune_holds_out_rows_without_a_development_file(settings, tmp_path):
     settings["train"]["duration"] = "1 steps"
     settings["data"] = {"train": write_opinions(tmp_path / "train.csv"), "dev": {"fraction": 0.25, "seed": 3}}
     result = finetune(parsed(settings), tmp_path / "run")
-    assert (result.train_examples, result.best["examples"]) == (26, 10)
+    assert (result.train_examples, result.best.evaluation.examples) == (26, 10)
 
 
 def test_finetune_keeps_the_best_evaluation_not_the_last(settings, tmp_path, monkeypatch):
@@ -187,7 +187,7 @@ def test_finetune_keeps_the_best_evaluation_not_the_last(settings, tmp_path, mon
     monkeypatch.setattr("litebert.inference.pipeline.EvaluationSet.score_predictions", score)
     settings["train"] |= {"duration": "4 steps", "evaluate_every": "1 steps"}
     result = finetune(parsed(settings), tmp_path / "run")
-    assert (result.best["step"], result.best["metrics"]) == (2, {"accuracy": 0.9})
+    assert (result.best.step, result.best.metrics) == (2, {"accuracy": 0.9})
 
 
 def test_finetune_whose_metric_is_never_a_number_counts_its_evaluations(settings, tmp_path, monkeypatch):
@@ -198,7 +198,10 @@ def test_finetune_whose_metric_is_never_a_number_counts_its_evaluations(settings
     monkeypatch.setattr("litebert.inference.pipeline.EvaluationSet.score_predictions", score)
     settings["train"] |= {"duration": "2 steps", "evaluate_every": "1 steps"}
     result = finetune(parsed(settings), tmp_path / "run")
-    assert (result.best["step"], result.evaluations) == (1, 2)
+    assert (result.best.step, result.evaluations) == (1, 2)
+    again = finetune(parsed(settings), tmp_path / "run")
+    assert math.isnan(again.scores["accuracy"])
+    assert again.to_text() == result.to_text()
 
 
 def test_finetune_stopped_and_resumed_gives_the_same_weights(settings, tmp_path):

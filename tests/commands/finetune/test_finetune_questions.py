@@ -76,8 +76,8 @@ def certain(pretrained, tmp_path_factory):
 
 def test_finetune_learns_both_qa_task_types(unsure, certain):
     assert (unsure[0].task_type, certain[0].task_type) == ("extractive_qa_no_answer", "extractive_qa")
-    assert unsure[0].best["metrics"]["answer_f1"] == 100
-    assert certain[0].best["metrics"]["answer_f1"] == 100
+    assert unsure[0].best.metrics["answer_f1"] == 100
+    assert certain[0].best.metrics["answer_f1"] == 100
     assert unsure[0].train_examples == 4
 
 
@@ -85,10 +85,10 @@ def test_evaluation_of_a_qa_model_equals_that_of_its_run(unsure, certain):
     for result, file in (unsure, certain):
         evaluation = evaluate_file(result.model, file)
         found = evaluation.metrics
-        assert found["answer_f1"] == pytest.approx(result.best["metrics"]["answer_f1"])
-        assert found.get("no_answer_threshold") == result.best["metrics"].get("no_answer_threshold")
+        assert found["answer_f1"] == pytest.approx(result.best.metrics["answer_f1"])
+        assert found.get("no_answer_threshold") == result.best.metrics.get("no_answer_threshold")
         # Two thresholds may give the same score, and rounding decides between them.
-        expected = {name: value for name, value in result.best["metrics"].items() if not name.endswith("_thresh")}
+        expected = {name: value for name, value in result.best.metrics.items() if not name.endswith("_thresh")}
         assert {name: found[name] for name in expected} == pytest.approx(expected, abs=1e-3)
         assert f": {evaluation.to_text().splitlines()[0]}\n" in result.to_text()
 
@@ -127,7 +127,7 @@ def test_predict_squad_file_needs_no_answers(unsure, tmp_path):
         del question["answers"], question["is_impossible"]
     written = run_predict(result.model, write_squad(tmp_path / "test.json", content), tmp_path / "answers")
     assert (written.predictions, written.counts) == (4, {"unanswered": 1})
-    limit = result.best["metrics"]["no_answer_threshold"]
+    limit = result.best.metrics["no_answer_threshold"]
     assert written.threshold == NoAnswerThreshold(limit, "model")
     assert written.to_text().endswith(
         f"(extractive_qa_no_answer, 1 unanswered, no-answer threshold {limit:.4f} (chosen in fine-tuning))"

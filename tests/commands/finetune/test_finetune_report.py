@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from litebert.commands.finetune.best_evaluation import BestEvaluation
 from litebert.commands.finetune.comparison import Outcome, remarks
 from litebert.commands.finetune.finetune import finetune
 from litebert.commands.finetune.finetune_settings import FinetuneRun
@@ -16,6 +17,7 @@ from litebert.errors import CheckpointError
 from litebert.model.config import ModelConfig
 from litebert.model.io.model_directory import save_model
 from litebert.model.models import ForPretraining
+from litebert.tasks.metrics.evaluation import Evaluation
 from support.data.labelled_files import write_opinions
 from support.runs.callbacks import At
 from support.runs.prediction_commands import evaluate_file
@@ -65,7 +67,7 @@ def test_held_out_rows_are_written_and_evaluate_gives_the_score_of_the_run(setti
     settings["data"]["train"] = write_opinions(tmp_path / f"opinions{suffix}")
     result = run(settings, tmp_path / "run", metrics=["accuracy", "roc_auc"])
     dev = tmp_path / "run" / f"dev{suffix}"
-    assert evaluate_file(result.model, dev, metrics=["accuracy", "roc_auc"]).metrics == result.best["metrics"]
+    assert evaluate_file(result.model, dev, metrics=["accuracy", "roc_auc"]).metrics == result.best.metrics
     lines = json.loads((tmp_path / "run" / "rows.json").read_text())
     source = settings["data"]["train"].read_text().splitlines()
     header = source[:1] if suffix != ".jsonl" else []
@@ -79,7 +81,7 @@ def test_held_out_sentences_are_written_as_conll(settings, tmp_path):
     settings["data"]["train"] = tmp_path / "words.conll"
     settings["data"]["train"].write_text("\n".join(sentences))
     result = run(settings, tmp_path / "run")
-    assert evaluate_file(result.model, tmp_path / "run" / "dev.conll").metrics == result.best["metrics"]
+    assert evaluate_file(result.model, tmp_path / "run" / "dev.conll").metrics == result.best.metrics
 
 
 def test_held_out_questions_are_written_as_squad_json(settings, tmp_path):
@@ -93,7 +95,7 @@ def test_held_out_questions_are_written_as_squad_json(settings, tmp_path):
     settings["data"]["train"] = tmp_path / "questions.json"
     settings["data"]["train"].write_text(json.dumps({"data": [{"paragraphs": paragraphs}]}))
     result = run(settings, tmp_path / "run", max_length=32)
-    assert evaluate_file(result.model, tmp_path / "run" / "dev.json").metrics == result.best["metrics"]
+    assert evaluate_file(result.model, tmp_path / "run" / "dev.json").metrics == result.best.metrics
 
 
 def test_max_length_fits_the_training_rows_and_more_and_is_kept_with_the_model(settings, tmp_path, caplog):
@@ -152,8 +154,14 @@ def test_baselines_are_in_the_result_and_in_the_model_card(settings, tmp_path):
 def test_baseline_inside_the_interval_of_the_model_is_not_called_better(settings, metric, own, of_baseline, expected):
     settings["metrics"] = [metric]
     given = FinetuneRun.parse(settings, where="test")
-    best = {"metrics": {metric: own}, "examples": 40, "accuracy_interval": (0.546, 0.819), "labels": ["bad", "good"]}
-    best["confusion_matrix"] = [[15, 5], [7, 13]]
+    evaluation = Evaluation(
+        metrics={metric: own},
+        examples=40,
+        accuracy_interval=(0.546, 0.819),
+        labels=("bad", "good"),
+        confusion_matrix=[[15, 5], [7, 13]],
+    )
+    best = BestEvaluation(step=1, metric=metric, evaluation=evaluation)
     learned = {"train_losses": (0.1,), "steps": 2, "skipped_steps": 0, "hidden_size": 32}
     outcome = Outcome(best=best, baselines={"linear": {metric: of_baseline}}, **learned)
     found = remarks(given, read_data(given), outcome)
@@ -221,7 +229,7 @@ def test_held_out_questions_of_a_table_are_written_as_a_table(settings, tmp_path
     settings["data"]["train"] = tmp_path / "questions.jsonl"
     settings["data"]["train"].write_text("".join(json.dumps(row) + "\n" for row in rows))
     result = run(settings, tmp_path / "run", max_length=32)
-    assert evaluate_file(result.model, tmp_path / "run" / "dev.jsonl").metrics == result.best["metrics"]
+    assert evaluate_file(result.model, tmp_path / "run" / "dev.jsonl").metrics == result.best.metrics
 
 
 def test_held_out_rows_with_a_carriage_return_are_written_as_json_lines(settings, tmp_path):
@@ -230,7 +238,7 @@ def test_held_out_rows_with_a_carriage_return_are_written_as_json_lines(settings
     file.write_text(file.read_text().replace("film", "film\rthat"), newline="")
     result = run(settings, tmp_path / "run")
     assert not (tmp_path / "run" / "dev.tsv").exists()
-    assert evaluate_file(result.model, tmp_path / "run" / "dev.jsonl").metrics == result.best["metrics"]
+    assert evaluate_file(result.model, tmp_path / "run" / "dev.jsonl").metrics == result.best.metrics
 
 
 @pytest.mark.parametrize(("name", "written"), [("x.CSV.gz", "dev.csv"), ("x.parquet", "dev.jsonl")])
@@ -244,7 +252,7 @@ def test_held_out_rows_of_compressed_and_parquet_files_are_written_as_text(setti
         rows = list(csv.DictReader(text.splitlines()))
         pytest.importorskip("pyarrow.parquet").write_table(pyarrow.Table.from_pylist(rows), file)
     result = run(settings, tmp_path / "run")
-    assert evaluate_file(result.model, tmp_path / "run" / written).metrics == result.best["metrics"]
+    assert evaluate_file(result.model, tmp_path / "run" / written).metrics == result.best.metrics
 
 
 def test_held_out_rows_of_a_file_with_semicolons_have_semicolons_and_are_read_again(settings, tmp_path):
@@ -254,7 +262,7 @@ def test_held_out_rows_of_a_file_with_semicolons_have_semicolons_and_are_read_ag
     written = (tmp_path / "run" / "dev.csv").read_text().splitlines()
     assert written[0] == "text;label"
     assert any('"the old actor, really, ' in line for line in written)
-    assert evaluate_file(result.model, tmp_path / "run" / "dev.csv").metrics == result.best["metrics"]
+    assert evaluate_file(result.model, tmp_path / "run" / "dev.csv").metrics == result.best.metrics
 
 
 @pytest.mark.parametrize("label", ["label", "xpos"])
@@ -267,7 +275,7 @@ def test_universal_dependencies_are_learned_and_evaluated_by_the_same_column(set
     settings["data"]["label"] = label
     result = run(settings, tmp_path / "run")
     assert result.task_type == "token_classification"
-    assert evaluate_file(result.model, tmp_path / "run" / "dev.jsonl").metrics == result.best["metrics"]
+    assert evaluate_file(result.model, tmp_path / "run" / "dev.jsonl").metrics == result.best.metrics
     evaluation = evaluate_file(result.model, file)
     assert evaluation.labels == (("DET", "NOUN") if label == "label" else ("DT", "NN"))
     assert next(iter(evaluation.metrics)) == "word_accuracy"

@@ -142,7 +142,7 @@ def test_early_stopping_ends_the_run_and_reports_the_learning_rate(planned_run, 
     monkeypatch.setattr(EvaluationSet, "score_predictions", score)
     run = planned_run(early_stopping_patience=2, train={"duration": "20 steps", "evaluate_every": "2 steps"})
     result = finetune(run, tmp_path / "run")
-    assert (result.steps, result.best["step"]) == (8, 4)
+    assert (result.steps, result.best.step) == (8, 4)
     assert result.stopped_early_at == pytest.approx(0.01 * 12 / 20)
     assert "stopped early at a learning rate of 0.006, before the end of its schedule" in result.to_text()
     assert finetune(run, tmp_path / "run").to_dict() == json.loads(json.dumps(result.to_dict()))
@@ -186,7 +186,7 @@ def test_per_layer_adapters_are_saved_with_the_model(planned_run, tmp_path):
     run = planned_run(adapters={**ADAPTERS, "per_layer": True})
     result = finetune(run, tmp_path / "run")
     assert load_model(result.model).encoder.adapters == LoRASettings(**run.adapters.to_dict())
-    assert evaluate_file(result.model, run.data.train).metrics == pytest.approx(result.best["metrics"])
+    assert evaluate_file(result.model, run.data.train).metrics == pytest.approx(result.best.metrics)
     assert "transformers has no per-layer adapters" in (result.model / "README.md").read_text()
     with pytest.raises(ConfigError, match="the model already has adapters"):
         finetune(planned_run(model=str(result.model), adapters=ADAPTERS), tmp_path / "again")

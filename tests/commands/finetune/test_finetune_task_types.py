@@ -61,9 +61,9 @@ def test_finetune_learns_multi_label(pretrained, tmp_path):
     ]
     file = write_rows(tmp_path / "rows.jsonl", rows)
     result = tuned(pretrained, tmp_path / "run", {"train": str(file), "dev": str(file)})
-    assert (result.task_type, result.best["labels"]) == ("multi_label", ["film", "good"])
-    assert result.best["metrics"]["micro_f1"] > 0.9
-    assert evaluate_file(result.model, file).metrics == pytest.approx(result.best["metrics"])
+    assert (result.task_type, result.best.evaluation.labels) == ("multi_label", ("film", "good"))
+    assert result.best.metrics["micro_f1"] > 0.9
+    assert evaluate_file(result.model, file).metrics == pytest.approx(result.best.metrics)
     answers = Predictor.load(result.model).classify_multi_label(["the film was good", "the music was bad"])
     assert [answer.labels for answer in answers] == [("film", "good"), ()]
 
@@ -89,12 +89,12 @@ def test_finetune_learns_multiple_choice(pretrained, tmp_path):
     ]
     file = write_rows(tmp_path / "rows.jsonl", rows)
     result = tuned(pretrained, tmp_path / "run", {"train": str(file), "dev": str(file)})
-    assert (result.task_type, result.best["labels"]) == ("multiple_choice", ["A", "B"])
-    assert result.best["metrics"]["accuracy"] > 0.8
-    assert evaluate_file(result.model, file).metrics == pytest.approx(result.best["metrics"])
+    assert (result.task_type, result.best.evaluation.labels) == ("multiple_choice", ("A", "B"))
+    assert result.best.metrics["accuracy"] > 0.8
+    assert evaluate_file(result.model, file).metrics == pytest.approx(result.best.metrics)
     choices = Predictor.load(result.model).multiple_choice([(row["text"], None, row["options"]) for row in rows])
     right = sum(choice.letter == row["label"] for choice, row in zip(choices, rows, strict=True))
-    assert right / len(rows) == pytest.approx(result.best["metrics"]["accuracy"])
+    assert right / len(rows) == pytest.approx(result.best.metrics["accuracy"])
 
 
 def test_finetune_learns_token_classification(pretrained, tmp_path):
@@ -108,8 +108,8 @@ def test_finetune_learns_token_classification(pretrained, tmp_path):
     file.write_text("\n".join(lines) + "\n")
     result = tuned(pretrained, tmp_path / "run", {"train": str(file), "dev": str(file)})
     assert result.task_type == "token_classification"
-    assert result.best["metrics"]["entity_f1"] > 0.9
-    assert evaluate_file(result.model, file).metrics == pytest.approx(result.best["metrics"])
+    assert result.best.metrics["entity_f1"] > 0.9
+    assert evaluate_file(result.model, file).metrics == pytest.approx(result.best.metrics)
     (tagging,) = Predictor.load(result.model).classify_tokens([["the", "old", "actor", "was", "good"]])
     assert [(entity.label, entity.text) for entity in tagging.entities] == [
         ("SUBJECT", "the old actor"),
@@ -120,9 +120,9 @@ def test_finetune_learns_token_classification(pretrained, tmp_path):
 def test_finetune_learns_a_glue_task(pretrained, tmp_path):
     data = write_cola(tmp_path / "glue")
     result = tuned(pretrained, tmp_path / "run", {"task": "cola", "directory": str(data)})
-    assert result.best["metric_for_best_model"] == "matthews"
-    assert result.best["metrics"]["matthews"] > 0.8
-    assert evaluate_task(result.model, "cola", data).splits["dev"].metrics == pytest.approx(result.best["metrics"])
+    assert result.best.metric == "matthews"
+    assert result.best.metrics["matthews"] > 0.8
+    assert evaluate_task(result.model, "cola", data).splits["dev"].metrics == pytest.approx(result.best.metrics)
     assert "training data | cola" in (result.model / "README.md").read_text()
 
 
@@ -136,8 +136,8 @@ def test_finetune_scores_race_by_level(pretrained, tmp_path):
     data = write_race(tmp_path / "data")
     short = {**TRAIN, "duration": "2 steps", "device": "cpu"}
     result = tuned(pretrained, tmp_path / "run", {"task": "race", "directory": str(data)}, batch_size=2, train=short)
-    assert {part["name"] for part in result.best["by_slice"]} == {"middle", "high"}
-    assert evaluate_task(result.model, "race", data).splits["dev"].metrics == pytest.approx(result.best["metrics"])
+    assert {part.name for part in result.best.evaluation.by_slice} == {"middle", "high"}
+    assert evaluate_task(result.model, "race", data).splits["dev"].metrics == pytest.approx(result.best.metrics)
 
 
 @pytest.mark.parametrize("task_type", ["multi_label", "multiple_choice", "token_classification"])
@@ -180,7 +180,7 @@ def test_finetune_scores_a_column_of_slices(pretrained, tmp_path):
     train = {**TRAIN, "duration": "1 steps", "device": "cpu"}
     data = {"train": str(file), "dev": str(file), "slice": "about"}
     result = tuned(pretrained, tmp_path / "run", data, train=train)
-    assert {part["name"] for part in result.best["by_slice"]} == {subject.split()[-1] for subject in SUBJECTS}
+    assert {part.name for part in result.best.evaluation.by_slice} == {subject.split()[-1] for subject in SUBJECTS}
     assert evaluate_file(result.model, file, Columns(slice="about")).by_slice
 
 
@@ -201,8 +201,8 @@ def test_windows_learn_what_truncation_does_not_read(pretrained, tmp_path, caplo
         result = tuned(
             pretrained, tmp_path / long_texts, data, long_texts=long_texts, train={**TRAIN, "duration": "300 steps"}
         )
-        accuracies[long_texts] = result.best["metrics"]["accuracy"]
-        assert evaluate_file(result.model, file).metrics == pytest.approx(result.best["metrics"])
+        accuracies[long_texts] = result.best.metrics["accuracy"]
+        assert evaluate_file(result.model, file).metrics == pytest.approx(result.best.metrics)
     assert accuracies["truncate"] == 0.5, "all texts have the same first tokens"
     assert accuracies["windows"] > 0.9
     assert "are read in several parts" in caplog.text

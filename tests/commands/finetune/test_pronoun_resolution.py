@@ -58,13 +58,13 @@ def tuned(tiny_tokenizer, tmp_path_factory):
 def test_rule_for_a_pronoun_is_learned(tuned):
     _, result = tuned
     assert result.task_type == "pronoun_resolution"
-    assert result.best["metrics"]["accuracy"] > 0.9
+    assert result.best.metrics["accuracy"] > 0.9
 
 
 def test_scores_of_evaluation_are_those_of_the_run(tuned):
     data, result = tuned
     found = evaluate_task(result.model, "wnli-pronouns", data).splits["dev"]
-    assert found.metrics == pytest.approx(result.best["metrics"])
+    assert found.metrics == pytest.approx(result.best.metrics)
 
 
 def test_predictions_and_submission_have_the_labels_of_wnli(tuned, tmp_path):
@@ -73,7 +73,7 @@ def test_predictions_and_submission_have_the_labels_of_wnli(tuned, tmp_path):
     lines = (tmp_path / "WNLI.tsv").read_text().splitlines()[1:]
     expected = [str(int(is_right)) for *_, is_right in pairs()]
     agreement = sum(line.split("\t")[1] == label for line, label in zip(lines, expected, strict=True)) / len(lines)
-    assert agreement == pytest.approx(result.best["metrics"]["accuracy"], abs=0.05)
+    assert agreement == pytest.approx(result.best.metrics["accuracy"], abs=0.05)
     submission = run_submission({"wnli-pronouns": [result.model]}, data, tmp_path / "glue.zip")
     assert submission.files == {"WNLI.tsv": len(lines)}
     with zipfile.ZipFile(tmp_path / "glue.zip") as archive:
@@ -93,7 +93,7 @@ def test_predictor_resolves_pronouns(tuned, tmp_path):
     assert predictor.task == "pronoun_resolution"
     found = predictor.resolve_pronouns([(text, hypothesis) for text, hypothesis, _ in pairs()])
     right = [each.label == str(int(is_right)) for each, (*_, is_right) in zip(found, pairs(), strict=True)]
-    assert sum(right) / len(right) == pytest.approx(result.best["metrics"]["accuracy"], abs=0.05)
+    assert sum(right) / len(right) == pytest.approx(result.best.metrics["accuracy"], abs=0.05)
     assert all((each.probabilities["1"] > 0.5) == (each.label == "1") for each in found)
     rows = [f"{text},{hypothesis}" for text, hypothesis, _ in pairs()]
     (tmp_path / "new.csv").write_text("\n".join(["sentence1,sentence2", *rows]) + "\n")

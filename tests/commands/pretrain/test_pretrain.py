@@ -427,7 +427,10 @@ def test_run_that_is_shortened_to_before_its_best_model_exports_the_last_model(c
     kill = At("step", 4, lambda: sys.exit("killed"))
     with pytest.raises(SystemExit):
         pretrain(plan(corpus_directory, *given, "train.duration=6 steps"), tmp_path / "run", callbacks=[kill])
-    assert json.loads((tmp_path / "run" / "best" / "evaluation.json").read_text())["step"] == 3
+    evaluation = json.loads((tmp_path / "run" / "best" / "evaluation.json").read_text())
+    assert [*evaluation] == ["step", "metric_for_best_model", "measured_on", "metrics"]
+    assert (evaluation["step"], evaluation["metric_for_best_model"]) == (3, "mlm_loss")
+    assert "mlm_loss" in evaluation["metrics"]
     shorter = ["train.duration=2 steps", "train.allow_config_changes=[train.duration]"]
     result = pretrain(plan(corpus_directory, *given, *shorter), tmp_path / "run")
     assert result.steps == 2

@@ -10,7 +10,7 @@ import torch
 
 from litebert.commands.pretrain.pretrain import pretrain
 from litebert.commands.pretrain.pretrain_settings import load_pretrain_config
-from litebert.commands.runs.best_model import EVALUATION, BestModel, evaluation_file
+from litebert.commands.runs.best_model import EVALUATION, BestModel, Metrics, evaluation_file
 from litebert.corpus.build.build_corpus import build_corpus
 from litebert.corpus.corpus_settings import CorpusSettings
 from litebert.corpus.format.shards import Corpus
@@ -31,11 +31,11 @@ CONFIG = ModelConfig(
 def best_model(directory, values, *, metric="mlm_accuracy"):
     measured = iter(values)
 
-    def save(model, record):
-        save_model(model, directory, extra_files=evaluation_file(record))
+    def save(model, scores, step):
+        save_model(model, directory, extra_files=evaluation_file({"step": step, "metrics": scores.metrics}))
 
     return BestModel(
-        lambda model: {"metrics": {metric: next(measured)}},
+        lambda model: Metrics({metric: next(measured)}),
         metric=metric,
         greater_is_better=not metric.endswith("loss"),
         directory=directory,
@@ -68,7 +68,7 @@ def test_best_model_saves_the_best_of_all_evaluations(tmp_path, metric, values, 
         torch.nn.init.constant_(model.sentence_pair.bias, 0.0 if math.isnan(value) else value)
         assert evaluate(best, model, step)[metric] is value
     saved = json.loads((tmp_path / "best" / EVALUATION).read_text())
-    assert saved == {"step": values.index(expected), "metric_for_best_model": metric, "metrics": {metric: expected}}
+    assert saved == {"step": values.index(expected), "metrics": {metric: expected}}
     assert load_model(tmp_path / "best").sentence_pair.bias[0].item() == pytest.approx(expected)
 
 
@@ -148,12 +148,12 @@ def test_pretrain_rejects_a_metric_of_pairs_that_the_text_does_not_have(corpus_d
 def test_best_model_is_kept_on_the_process_that_saves_it_alone():
     gathered = []
     best = BestModel(
-        lambda model: {"metrics": {"mlm_loss": 1.0}},
+        lambda model: Metrics({"mlm_loss": 1.0}),
         metric="mlm_loss",
         greater_is_better=False,
         directory=Path("absent"),
         world=SimpleNamespace(rank=1, on_rank_zero=lambda work: work()),
-        save=lambda model, record: pytest.fail("saved on a process that does not save"),
+        save=lambda model, scores, step: pytest.fail("saved on a process that does not save"),
         gather=lambda model: gathered.append(model) or model,
     )
     evaluate(best, "model", 1)

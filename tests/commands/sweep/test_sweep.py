@@ -145,7 +145,7 @@ def test_unexpected_error_in_a_trial_is_recorded_and_stops_no_other(planned, tmp
 
 def test_collapsed_trial_is_named_and_counts_unless_it_is_replaced(planned, tmp_path, monkeypatch):
     def collapse(best):
-        return "predicts 'bad' for every example" if best["metrics"]["accuracy"] == first else None
+        return "predicts 'bad' for every example" if best.metrics["accuracy"] == first else None
 
     monkeypatch.setattr(
         "litebert.commands.sweep.trial_results.get_task_type", lambda name: replace(CLASSIFICATION, collapse=collapse)

@@ -8,41 +8,40 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from litebert.tasks.metrics.evaluation import Evaluation, Part
 from litebert.tasks.types.classification.classification import matthews_of_confusion
 from litebert.tasks.types.registry import get_task_type, task_types
 from support.models.tolerances import tolerance
 
 
 def classes(*rows):
-    return {
-        "labels": ["bad", "good", "middling"][: len(rows)],
-        "confusion_matrix": [list(row) for row in rows],
-        "examples": sum(map(sum, rows)),
-        "metrics": {},
-    }
+    names = ("bad", "good", "middling")[: len(rows)]
+    return Evaluation(
+        metrics={}, examples=sum(map(sum, rows)), labels=names, confusion_matrix=[list(row) for row in rows]
+    )
 
 
 def scores(pearson, examples=400):
-    return {"metrics": {"pearson": pearson, "spearman": pearson - 0.01}, "examples": examples}
+    return Evaluation(metrics={"pearson": pearson, "spearman": pearson - 0.01}, examples=examples)
 
 
 def labels(*figures):
-    return {"by_label": [{"metrics": {"f1": figure}} for figure in figures]}
+    parts = (Part(str(index), 10, {"f1": figure}) for index, figure in enumerate(figures))
+    return Evaluation(metrics={}, examples=10, by_label=tuple(parts))
 
 
 def questions(figure):
-    return {"metrics": {"answer_f1": figure, "exact_match": 0.0}, "by_slice": []}
+    return Evaluation(metrics={"answer_f1": figure, "exact_match": 0.0}, examples=10)
 
 
 def perhaps(answered):
     """Half of the questions have no answer, which the model always says."""
-    return {
-        "metrics": {"answer_f1": 50.0, "exact_match": 50.0, "no_answer_threshold": 3.0},
-        "by_slice": [
-            {"name": "with an answer", "metrics": {"answer_f1": answered, "exact_match": 0.0}},
-            {"name": "without an answer", "metrics": {"answer_f1": 100.0, "exact_match": 100.0}},
-        ],
-    }
+    parts = (
+        Part("with an answer", 5, {"answer_f1": answered, "exact_match": 0.0}),
+        Part("without an answer", 5, {"answer_f1": 100.0, "exact_match": 100.0}),
+    )
+    metrics = {"answer_f1": 50.0, "exact_match": 50.0, "no_answer_threshold": 3.0}
+    return Evaluation(metrics=metrics, examples=10, by_slice=parts)
 
 
 CASES = {
@@ -83,6 +82,11 @@ def test_collapse_is_not_detected_for_a_rare_label():
     assert get_task_type("classification").collapse(classes((920, 30), (25, 25))) is None
 
 
+@pytest.mark.parametrize("rows", [((60, 0), (0, 0)), ((55, 5), (0, 0)), ((0, 0), (60, 0))])
+def test_collapse_is_not_decided_on_examples_of_one_class(rows):
+    assert get_task_type("classification").collapse(classes(*rows)) is None
+
+
 COUNTS = st.lists(st.integers(0, 50), min_size=9, max_size=9).map(lambda flat: [flat[:3], flat[3:6], flat[6:]])
 
 
@@ -97,5 +101,6 @@ def test_matthews_of_confusion_equals_scikit_learn(confusion):
 
 def test_the_no_answer_threshold_is_no_score_of_the_answers():
     """Where every question has an answer there is no slice of those that have one."""
-    evaluation = {"metrics": {"answer_f1": 0.1, "exact_match": 0.0, "no_answer_threshold": 3.0}, "by_slice": []}
+    metrics = {"answer_f1": 0.1, "exact_match": 0.0, "no_answer_threshold": 3.0}
+    evaluation = Evaluation(metrics=metrics, examples=10)
     assert get_task_type("extractive_qa_no_answer").collapse(evaluation).startswith("finds no answer (0.10 %")

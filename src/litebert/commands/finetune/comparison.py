@@ -3,10 +3,11 @@
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import numpy as np
 
+from litebert.commands.finetune.best_evaluation import BestEvaluation
 from litebert.commands.finetune.default_settings import settings_for_size
 from litebert.commands.finetune.finetune_settings import FinetuneRun
 from litebert.commands.finetune.setup import RunData, score_scale
@@ -64,7 +65,7 @@ def require_scikit_learn(tasks: Sequence[str], *, needed_for: str) -> None:
 class Outcome:
     """What is judged after a run."""
 
-    best: dict[str, Any]
+    best: BestEvaluation
     """The evaluation of the best model."""
     baselines: Scores
     train_losses: tuple[float, ...]
@@ -86,8 +87,8 @@ def remarks(run: FinetuneRun, data: RunData, outcome: Outcome) -> tuple[str, ...
 
 def _failure(run: FinetuneRun, data: RunData, outcome: Outcome) -> str:
     task_type = get_task_type(data.task.task_type)
-    if reason := task_type.collapse(outcome.best):
-        if (rows := outcome.best["examples"]) < FEW_EVAL_ROWS:
+    if reason := task_type.collapse(outcome.best.evaluation):
+        if (rows := outcome.best.evaluation.examples) < FEW_EVAL_ROWS:
             return (
                 f"{rows:,} development rows are too few to say whether the model learned: {reason}; give more (--dev)"
             )
@@ -105,11 +106,10 @@ def _failure(run: FinetuneRun, data: RunData, outcome: Outcome) -> str:
 
 def _better_than_constant(outcome: Outcome) -> bool:
     """Whether the 95 % interval of the accuracy is above the majority class."""
-    interval = outcome.best.get("accuracy_interval")
-    matrix = outcome.best.get("confusion_matrix")
-    if not interval or not matrix:
+    found = outcome.best.evaluation
+    if not found.accuracy_interval or not found.confusion_matrix:
         return False
-    return interval[0] > max(map(sum, matrix)) / outcome.best["examples"]
+    return found.accuracy_interval[0] > max(map(sum, found.confusion_matrix)) / found.examples
 
 
 def _causes(run: FinetuneRun, data: RunData, outcome: Outcome) -> list[str]:
@@ -128,15 +128,14 @@ def _causes(run: FinetuneRun, data: RunData, outcome: Outcome) -> list[str]:
 
 
 def _not_better(data: RunData, outcome: Outcome) -> str:
-    metric = data.task.metric_for_best_model
-    own = outcome.best["metrics"][metric]
+    metric, own = outcome.best.metric, outcome.best.score
     better = {name: scores[metric] for name, scores in outcome.baselines.items() if not own > scores[metric]}
     if not better:
         return ""
     name, score = max(better.items(), key=lambda item: item[1])
-    rows, interval = outcome.best["examples"], outcome.best.get("accuracy_interval")
-    has_interval = metric == "accuracy" and interval
-    if score <= interval[1] if has_interval else rows < FEW_EVAL_ROWS:
+    rows = outcome.best.evaluation.examples
+    interval = outcome.best.evaluation.accuracy_interval if metric == "accuracy" else None
+    if score <= interval[1] if interval else rows < FEW_EVAL_ROWS:
         return (
             f"{rows:,} development rows are too few to say whether the model ({metric} {own:.4f}) or the baseline "
             f"{name} ({score:.4f}) is better; give more (--dev)"

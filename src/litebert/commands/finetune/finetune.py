@@ -10,6 +10,7 @@ import numpy as np
 from torch import nn
 
 from litebert.analysis.curves import count_evaluations, read_curves
+from litebert.commands.finetune.best_evaluation import BestEvaluation, CalibratedEvaluation
 from litebert.commands.finetune.calibration import calibrated, divided_logits, fitted_temperature
 from litebert.commands.finetune.comparison import Outcome, Scores, baseline_scores, remarks
 from litebert.commands.finetune.earlier_run import (
@@ -33,11 +34,11 @@ from litebert.commands.finetune.setup import (
     set_trainable,
     write_dev_rows,
 )
-from litebert.commands.runs.best_model import EVALUATION, BestModel, Record, evaluation_file
+from litebert.commands.runs.best_model import EVALUATION, BestModel, evaluation_file
 from litebert.commands.runs.run_directory import RunDirectory
 from litebert.commands.runs.run_precision import warn_slow_bf16, with_measured_precision, with_saved_precision
 from litebert.errors import CheckpointError, ConfigError
-from litebert.files import README, read_json_object, write_text
+from litebert.files import README, write_text
 from litebert.inference.pipeline import EvaluationSet, Pipeline, Workers
 from litebert.model.io.hub import local_model_directory
 from litebert.model.io.model_directory import config_contents, save_model, spec_of
@@ -57,7 +58,6 @@ from litebert.training.trainer import RunInfo, Trainer, TrainResult
 
 logger = logging.getLogger(__name__)
 _MODEL_FINGERPRINT = "model_fingerprint"
-_TEMPERATURE = "temperature"
 _NO_EVALUATION = (
     "the run was shortened to before its first evaluation: raise train.duration, or start in a new directory"
 )
@@ -179,8 +179,9 @@ def _pipeline(run: FinetuneRun, data: RunData) -> Pipeline:
 
 def _validate_same_examples(directory: RunDirectory, dev: EvaluationSet) -> None:
     """Raise CheckpointError if the best model so far was chosen on other development examples."""
-    file, found = directory.model / EVALUATION, dev.encoded.fingerprint
-    if file.exists() and _evaluation(directory).get("development_examples", found) != found:
+    if not (directory.model / EVALUATION).exists():
+        return
+    if _best_evaluation(directory).development_examples not in ("", dev.encoded.fingerprint):
         raise CheckpointError(
             f"{directory.path}: its best model was chosen on other development examples than those of {dev.data.path}, "
             "so their scores cannot be compared; restore the examples, or start in a new directory"
@@ -205,10 +206,10 @@ def _finish(
     baselines: Scores,
 ) -> FinetuneResult:
     """The result, also written to the directory and to the card of the model."""
-    best = _evaluation(directory)
-    if best["step"] > trained.steps:
+    best = _best_evaluation(directory)
+    if best.step > trained.steps:
         raise CheckpointError(
-            f"{directory.model}: is of step {best['step']}, the last step is {trained.steps}: {_NO_EVALUATION}"
+            f"{directory.model}: is of step {best.step}, the last step is {trained.steps}: {_NO_EVALUATION}"
         )
     losses = read_curves(directory.metrics).get("train/loss")  # None if no loss was finite
     outcome = Outcome(
@@ -241,9 +242,8 @@ def _finish(
     return result
 
 
-def _evaluation(directory: RunDirectory) -> Record:
-    """The evaluation of the best model."""
-    return read_json_object(directory.model / EVALUATION, if_missing=f"it was removed, or {_NO_EVALUATION}")
+def _best_evaluation(directory: RunDirectory) -> BestEvaluation:
+    return BestEvaluation.read(directory.model / EVALUATION, if_missing=f"it was removed, or {_NO_EVALUATION}")
 
 
 def _best_model(
@@ -254,33 +254,42 @@ def _best_model(
     *,
     directory: RunDirectory,
     world: DistributedContext,
-) -> BestModel:
-    workers = Workers(world.rank, world.size, world.gather)
+) -> BestModel[CalibratedEvaluation]:
+    workers, metric = Workers(world.rank, world.size, world.gather), data.task.metric_for_best_model
 
-    def evaluate(model: nn.Module) -> Record:
-        of_model, temperature = replace(pipeline, model=model), {}
+    def evaluate(model: nn.Module) -> CalibratedEvaluation:
+        of_model, temperature = replace(pipeline, model=model), None
         predictions = of_model.predict_encoded(dev.encoded, workers=workers)
         if run.calibrate:
             probabilities = np.stack(predictions)
-            temperature = {_TEMPERATURE: fitted_temperature(probabilities, dev.data.targets)}
-            predictions = [*calibrated(probabilities, temperature[_TEMPERATURE])]
-        evaluation = dev.score_predictions(of_model, predictions).evaluation
-        return {**evaluation.to_dict(), **temperature, "development_examples": dev.encoded.fingerprint}
+            temperature = fitted_temperature(probabilities, dev.data.targets)
+            predictions = [*calibrated(probabilities, temperature)]
+        return CalibratedEvaluation(dev.score_predictions(of_model, predictions).evaluation, temperature)
+
+    def save(model: nn.Module, found: CalibratedEvaluation, step: int) -> None:
+        best = BestEvaluation(
+            step=step,
+            metric=metric,
+            evaluation=found.evaluation,
+            development_examples=dev.encoded.fingerprint,
+            temperature=found.temperature,
+        )
+        _save(data.task, best, replace(pipeline, model=model), directory.model)
 
     return BestModel(
         evaluate,
-        metric=data.task.metric_for_best_model,
+        metric=metric,
         greater_is_better=True,
         directory=directory.model,
         world=world,
-        save=lambda model, record: _save(data.task, record, replace(pipeline, model=model), directory.model),
+        save=save,
     )
 
 
-def _save(task: Task, record: Record | None, pipeline: Pipeline, directory: Path) -> None:
+def _save(task: Task, best: BestEvaluation | None, pipeline: Pipeline, directory: Path) -> None:
     """Replace the model directory; without an evaluation, settings such as thresholds keep their defaults."""
-    settings = pipeline.settings.with_metrics(record["metrics"]) if record else pipeline.settings
-    temperature = (record or {}).get(_TEMPERATURE)
+    settings = pipeline.settings.with_metrics(best.metrics) if best else pipeline.settings
+    temperature = best.temperature if best else None
     with divided_logits(pipeline.model, temperature) if temperature else nullcontext():
         save_model(
             pipeline.model,
@@ -289,7 +298,7 @@ def _save(task: Task, record: Record | None, pipeline: Pipeline, directory: Path
             problem_type=pipeline.task_type.problem_type,
             extra_files={
                 **_extra_files(task, pipeline, settings),
-                **(evaluation_file(record) if record else {}),
+                **(evaluation_file(best.to_dict()) if best else {}),
             },
         )
 

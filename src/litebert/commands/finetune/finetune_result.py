@@ -2,19 +2,18 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
-from pydantic import TypeAdapter
+from pydantic import PlainSerializer, PlainValidator
 from torch import nn
 
+from litebert.commands.finetune.best_evaluation import BestEvaluation
 from litebert.commands.finetune.comparison import Scores
 from litebert.commands.finetune.finetune_settings import FinetuneRun, LabelledFiles
 from litebert.commands.finetune.setup import RunData
 from litebert.commands.result import Result
 from litebert.commands.runs.model_card import model_card
 from litebert.logs import readable_seconds
-from litebert.tasks.metrics.evaluation import Evaluation
-from litebert.tasks.metrics.metrics import METRICS
 from litebert.tasks.types.registry import get_task_type
 
 
@@ -33,8 +32,8 @@ class FinetuneResult(Result):
     evaluations: int
     """Number of evaluations of which the best was chosen."""
     elapsed_seconds: float
-    best: dict[str, Any]
-    """The evaluation of the best model: `step`, `metric_for_best_model` and the fields of `Evaluation`."""
+    best: Annotated[BestEvaluation, PlainValidator(BestEvaluation.parse), PlainSerializer(BestEvaluation.to_dict)]
+    """The evaluation of the best model; in `result.json` as the flat `BestEvaluation.to_dict`."""
     trained_parameters: int
     stopped_early_at: float | None
     """Learning rate at which early stopping ended the run; null if it did not."""
@@ -50,23 +49,22 @@ class FinetuneResult(Result):
 
     @property
     def scores(self) -> dict[str, float]:
-        """Metric → score of the best model, without what else `best["metrics"]` holds, such as thresholds."""
-        return {name: value for name, value in self.best["metrics"].items() if name in METRICS}
+        """Metric → score of the best model, without what else `best.metrics` holds, such as thresholds."""
+        return self.best.scores
 
     def to_text(self) -> str:
         """The result as text."""
-        evaluation = TypeAdapter(Evaluation).validate_python(self.best)
         early = (
             ""
             if self.stopped_early_at is None
             else f"\nstopped early at a learning rate of {self.stopped_early_at:.2g}, before the end of its schedule"
         )
-        metric = self.best["metric_for_best_model"]
+        metric = self.best.metric
         baselines = "; ".join(f"{name} {scores[metric]:.4f}" for name, scores in self.baselines.items())
         lines = [
             f"{self.task_type} ({self.reason}): {self.train_examples:,} examples, {self.steps:,} steps in "
             f"{readable_seconds(self.elapsed_seconds)}, {self.trained_parameters:,} parameters trained{early}",
-            f"best of {self.evaluations} evaluations, at step {self.best['step']:,}: {evaluation.to_text()}",
+            f"best of {self.evaluations} evaluations, at step {self.best.step:,}: {self.best.evaluation.to_text()}",
             *([f"baselines, {metric}: {baselines}"] if baselines else []),
             *(f"note: {remark}" for remark in self.remarks),
             f"model: {self.model}",
@@ -91,8 +89,10 @@ def finetune_card(run: FinetuneRun, data: RunData, result: FinetuneResult, model
     card = get_task_type(data.task.task_type).card
     argument = card.pair_argument if card.pair_argument and len(data.task.text) > 1 else card.argument
     metric, words = data.task.metric_for_best_model, provenance(run, data)
-    if temperature := result.best.get("temperature"):
-        words["probabilities"] = f"calibrated on the development examples: logits divided by {temperature:.3g}"
+    if result.best.temperature is not None:
+        words["probabilities"] = (
+            f"calibrated on the development examples: logits divided by {result.best.temperature:.3g}"
+        )
     if result.evaluations > 1:
         words["exported model"] += f", of {result.evaluations} evaluations: these scores are optimistic"
     return model_card(
@@ -104,9 +104,9 @@ def finetune_card(run: FinetuneRun, data: RunData, result: FinetuneResult, model
         ),
         use=f'from litebert import Predictor\n\nPredictor.load(".").{card.method}({argument})',
         scores={
-            **result.best["metrics"],
+            **result.best.metrics,
             **{f"{metric} of the baseline {name}": scores[metric] for name, scores in result.baselines.items()},
-            "step": result.best["step"],
+            "step": result.best.step,
         },
         settings={
             **words,

@@ -169,12 +169,12 @@ def _scores(run: FinetuneTasksRun, task: str, runs: Runs, jobs: int, callbacks: 
             done = RunDirectory(own.directory).result(FinetuneResult) if jobs > 1 else None
             results[name].append(done or finetune(own.settings, own.directory, callbacks=callbacks))
     first = results[MODEL][0]
-    metric = first.best["metric_for_best_model"]
+    metric = first.best.metric
     linear = _linear_scores(run, task, rows=first.rows).get(metric) if run.baselines else None
     models = {name: _statistics(found) for name, found in results.items()}
     settings = runs[task, MODEL, 0].settings
     differences = _differences(run, settings, task, metric)
-    return TaskScores(metric, first.train_examples, first.best["examples"], linear, models, differences)
+    return TaskScores(metric, first.train_examples, first.best.evaluation.examples, linear, models, differences)
 
 
 def _differences(

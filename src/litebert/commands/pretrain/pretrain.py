@@ -22,7 +22,7 @@ from litebert.commands.pretrain.pretrain_start import PretrainStart
 from litebert.commands.pretrain.pretraining_objective import PretrainingObjective, training_flops
 from litebert.commands.pretrain.progressive_layers import ProgressiveLayers
 from litebert.commands.pretrain.validation import ValidationScores, ValidationSet
-from litebert.commands.runs.best_model import BestModel, evaluation_file, step_of_best
+from litebert.commands.runs.best_model import BestModel, Metrics, evaluation_file, step_of_best
 from litebert.commands.runs.run_directory import RunDirectory
 from litebert.commands.runs.run_precision import warn_slow_bf16, with_measured_precision, with_saved_precision
 from litebert.corpus.statistics.token_frequency import unigram_entropy
@@ -199,26 +199,32 @@ def _recorded_fingerprint(directory: RunDirectory, run: PretrainRun) -> str:
 
 def _best_model(
     start: PretrainStart, validation: ValidationSet, directory: RunDirectory, initial_scores: ValidationScores | None
-) -> BestModel | None:
+) -> BestModel[Metrics] | None:
     """Saves the best model, if the settings select one."""
     run = start.run
-    if run.metric_for_best_model is None:
+    metric = run.metric_for_best_model
+    if metric is None:
         return None
-    validation.validate_metric(run.metric_for_best_model)
+    validation.validate_metric(metric)
     if initial_scores:
-        validation.validate_scored(run.metric_for_best_model, initial_scores)
+        validation.validate_scored(metric, initial_scores)
+    measured_on = _validation_examples(start)
+
+    def save(model: nn.Module, scores: Metrics, step: int) -> None:
+        described = {"step": step, "metric_for_best_model": metric, "measured_on": measured_on}
+        evaluation = evaluation_file({**described, "metrics": dict(scores.metrics)})
+        save_model(model, directory.best, extra_files={**model_files(run, start.tokenizer), **evaluation})
+
     return BestModel(
-        lambda model: {"metrics": dict(validation.evaluate(model))},
-        metric=run.metric_for_best_model,
-        greater_is_better=not run.metric_for_best_model.endswith("loss"),
+        lambda model: Metrics(validation.evaluate(model)),
+        metric=metric,
+        greater_is_better=not metric.endswith("loss"),
         directory=directory.best,
         earlier=directory.model,
         world=validation.world,
-        save=lambda model, record: save_model(
-            model, directory.best, extra_files={**model_files(run, start.tokenizer), **evaluation_file(record)}
-        ),
+        save=save,
         gather=lambda model: full_model(model, run),
-        measured_on=_validation_examples(start),
+        measured_on=measured_on,
     )
 
 

@@ -110,7 +110,7 @@ def _finetune(job: Job) -> dict[str, Any]:
     run = FinetuneRun.parse(settings, where=job.key)
     result = finetune(run, Path(job.run), callbacks=[LogDisplay(), StopWithParent()])
     shutil.rmtree(Path(job.run) / "checkpoints", ignore_errors=True)
-    return {"metrics": percent(result.scores), "examples": result.best["examples"]}
+    return {"metrics": percent(result.scores), "examples": result.best.evaluation.examples}
 
 
 def _baseline(job: Job) -> dict[str, Any]:

@@ -3,8 +3,9 @@
 import logging
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar
 
 from torch import nn
 
@@ -15,12 +16,30 @@ from litebert.training.protocols import Number
 
 logger = logging.getLogger(__name__)
 
-Record = dict[str, Any]
-"""An evaluation as JSON values; `metrics` are its metrics by name."""
 EVALUATION = "evaluation.json"
+"""What `save` writes beside the best model: its `step` and `metrics`, and what else a command adds."""
 
 
-class BestModel(Callback):
+class HasMetrics(Protocol):
+    """An evaluation of any kind."""
+
+    @property
+    def metrics(self) -> Mapping[str, Number]:
+        """Metrics by name."""
+        ...
+
+
+@dataclass(frozen=True)
+class Metrics:
+    """An evaluation that consists of metrics only."""
+
+    metrics: Mapping[str, Number]
+
+
+E = TypeVar("E", bound=HasMetrics)
+
+
+class BestModel(Callback, Generic[E]):
     """Evaluates a model in training and saves it whenever it is better than before.
 
     Call `evaluate` on every process and pass the object as a callback. The evaluation is saved beside the model, so a
@@ -32,20 +51,21 @@ class BestModel(Callback):
 
     def __init__(
         self,
-        evaluate: Callable[[nn.Module], Record],
+        evaluate: Callable[[nn.Module], E],
         *,
         metric: str,
         greater_is_better: bool,
         directory: Path,
         world: DistributedContext,
-        save: Callable[[nn.Module, Record], object],
+        save: Callable[[nn.Module, E, int], object],
         gather: Callable[[nn.Module], nn.Module] = lambda model: model,
         earlier: Path | None = None,
         measured_on: str = "",
     ) -> None:
-        """The best model is saved in `directory`; that of a finished run which continues is in `earlier`.
+        """`save` gets the best model, its evaluation and its step, and writes model and `EVALUATION` in `directory`.
 
-        `measured_on` identifies the examples: a best score on others is forgotten.
+        The best model of a finished run which continues is in `earlier`. `measured_on` identifies the examples: a best
+        score on others is forgotten.
         """
         self._evaluate, self._metric, self._save, self._gather = evaluate, metric, save, gather
         self._greater_is_better = greater_is_better
@@ -55,17 +75,17 @@ class BestModel(Callback):
         """Score and step."""
         self._new_best: float | None = None
         """Of the evaluation that `on_evaluate` is to follow."""
-        self._pending: tuple[nn.Module, Record] | None = None
+        self._pending: tuple[nn.Module, E] | None = None
 
     def evaluate(self, model: nn.Module) -> Mapping[str, Number]:
         """The metrics of `model`."""
-        record = self._evaluate(model)
-        value = self._score(record["metrics"])
+        evaluation = self._evaluate(model)
+        value = self._score(evaluation.metrics)
         if self._best is None or value > self._best[0]:
             self._new_best = value
             best = self._gather(model)  # on every process, and kept where it is saved
-            self._pending = (best, record) if self._saves else None
-        return record["metrics"]
+            self._pending = (best, evaluation) if self._saves else None
+        return evaluation.metrics
 
     def on_evaluate(self, run: RunState, metrics: Mapping[str, Number]) -> None:
         """Save the model after an evaluation that was the best."""
@@ -73,15 +93,10 @@ class BestModel(Callback):
             self._best, self._new_best = (self._new_best, run.progress.step), None
         if self._pending is None:
             return
-        model, record = self._pending
-        self._pending = None
-        described = {"metric_for_best_model": self._metric}
-        if self._measured_on:
-            described["measured_on"] = self._measured_on
-        self._save(model, {"step": run.progress.step, **described, **record})
-        logger.info(
-            "step %d: %s %.4f, the best so far", run.progress.step, self._metric, record["metrics"][self._metric]
-        )
+        (model, evaluation), self._pending = self._pending, None
+        step = run.progress.step
+        self._save(model, evaluation, step)
+        logger.info("step %d: %s %.4f, the best so far", step, self._metric, evaluation.metrics[self._metric])
 
     def on_train_begin(self, run: RunState) -> None:
         """Forget a best model that the run does not have any more; the next one replaces it."""
@@ -108,9 +123,9 @@ class BestModel(Callback):
         return self._score(saved["metrics"]), saved.get("step", 0)
 
 
-def evaluation_file(record: Record) -> dict[str, bytes]:
+def evaluation_file(values: Mapping[str, Any]) -> dict[str, bytes]:
     """The file that a saved model needs beside it."""
-    return {EVALUATION: json_bytes(record)}
+    return {EVALUATION: json_bytes(values)}
 
 
 def step_of_best(directory: Path) -> int:

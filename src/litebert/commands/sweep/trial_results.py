@@ -87,16 +87,16 @@ def result_of(trial: Trial, paths: SweepPaths) -> TrialResult:
         if not failure.exists():
             return TrialResult(**common, state="unfinished")
         return TrialResult(**common, **json.loads(failure.read_bytes()))
-    reason = get_task_type(result.task_type).collapse(result.best)
+    reason = get_task_type(result.task_type).collapse(result.best.evaluation)
     return TrialResult(
         **common,
         state="collapsed" if reason else "done",
         reason=reason,
         model=result.model,
         metrics=result.scores,
-        metric_for_best_model=result.best["metric_for_best_model"],
-        examples=result.best["examples"],
-        step=result.best["step"],
+        metric_for_best_model=result.best.metric,
+        examples=result.best.evaluation.examples,
+        step=result.best.step,
         minutes=result.elapsed_seconds / 60,
     )
 

@@ -4,7 +4,7 @@ A task type is one object. Fine-tuning, evaluation, prediction and ensembles use
 """
 
 import logging
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from math import sqrt
 from pathlib import Path
@@ -245,7 +245,7 @@ class TaskType:
     evaluate: Callable[[Task, Sequence[Prediction], LabelledData, np.ndarray, Any], Scored]
     """(task, predictions, data, length of each example, settings) → scores."""
     error_examples: Callable[[Task, Sequence[Prediction], LabelledData, Scored], list[ErrorExample]]
-    collapse: Callable[[Mapping[str, Any]], str | None]
+    collapse: Callable[[Evaluation], str | None]
     """Why a model with this evaluation has collapsed, that is, learned nothing; None if it has not."""
     card: CardEntry
     strata: Callable[[LabelledData], Sequence[Hashable]] | None = None
@@ -306,11 +306,9 @@ def chance_level(name: str, value: float, examples: int) -> str | None:
     return f"predictions at chance level ({name} {value:.3f}, which chance reaches on {examples:,} examples)"
 
 
-def no_label_found(evaluation: Mapping[str, Any]) -> str | None:
+def no_label_found(evaluation: Evaluation) -> str | None:
     """Why an evaluation by label counts as collapsed: every F1 is zero."""
-    scores = [
-        value for part in evaluation["by_label"] for name, value in part["metrics"].items() if name.endswith("f1")
-    ]
+    scores = [value for part in evaluation.by_label for name, value in part.metrics.items() if name.endswith("f1")]
     return "predicts no label correctly" if scores and not any(scores) else None
 
 

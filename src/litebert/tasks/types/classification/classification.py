@@ -3,9 +3,9 @@
 Multiple choice shares what follows from the probabilities of the classes.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from math import sqrt
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import torch.nn.functional as F
@@ -17,7 +17,7 @@ from litebert.model.losses import classification_loss, is_correct
 from litebert.tasks.encoded import LabelledBatch
 from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.labelled_data import LabelledData, Task
-from litebert.tasks.metrics.evaluation import Part, label_part
+from litebert.tasks.metrics.evaluation import Evaluation, Part, label_part
 from litebert.tasks.metrics.metrics import calibration, confusion_matrix, wilson_interval
 from litebert.tasks.readers.columns import Columns
 from litebert.tasks.readers.label_columns import (
@@ -140,13 +140,19 @@ def class_names(task: Task) -> tuple[str, ...]:
     return task.labels or LETTERS
 
 
-def class_collapse(evaluation: Mapping[str, Any]) -> str | None:
-    """Why a classifier has collapsed: it predicts one class only, or is unrelated to the labels."""
-    matrix = evaluation["confusion_matrix"]
-    used = [name for name, column in zip(evaluation["labels"], zip(*matrix, strict=True), strict=True) if any(column)]
+def class_collapse(evaluation: Evaluation) -> str | None:
+    """Why a classifier has collapsed: it predicts one class only, or is unrelated to the labels.
+
+    None if all examples have one label, which says nothing about what the model learned.
+    """
+    matrix = evaluation.confusion_matrix or ()
+    if sum(map(any, matrix)) < 2:
+        return None
+    columns = zip(evaluation.labels or (), zip(*matrix, strict=True), strict=True)
+    used = [name for name, column in columns if any(column)]
     if len(used) == 1:
         return f"predicts {used[0]!r} for every example"
-    return chance_level("Matthews correlation", matthews_of_confusion(matrix), evaluation["examples"])
+    return chance_level("Matthews correlation", matthews_of_confusion(matrix), evaluation.examples)
 
 
 def matthews_of_confusion(confusion: Sequence[Sequence[int]]) -> float:

@@ -5,7 +5,7 @@ Models of the second type can also predict that there is no answer, as in SQuAD 
 
 import logging
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -14,7 +14,7 @@ import numpy as np
 
 from litebert.errors import DataError
 from litebert.tasks.labelled_data import LabelledData, Task
-from litebert.tasks.metrics.evaluation import parts
+from litebert.tasks.metrics.evaluation import Evaluation, parts
 from litebert.tasks.metrics.metrics import metrics_of_parts
 from litebert.tasks.metrics.squad_metrics import best_thresholds, exact_match, word_f1
 from litebert.tasks.questions import Question
@@ -153,10 +153,10 @@ def answer_errors(
     return errors
 
 
-def answers_collapse(evaluation: Mapping[str, Any]) -> str | None:
+def answers_collapse(evaluation: Evaluation) -> str | None:
     """Why a model has collapsed: it finds no answer to the questions that have one."""
-    answerable = [part["metrics"] for part in evaluation["by_slice"] if part["name"] == ANSWERABLE]
-    scores = answerable[0] if answerable else evaluation["metrics"]
+    answerable = [part.metrics for part in evaluation.by_slice if part.name == ANSWERABLE]
+    scores = answerable[0] if answerable else evaluation.metrics
     best = max((scores[name] for name in EXTRACTIVE_QA.metrics if name in scores), default=math.inf)
     return f"finds no answer ({best:.2f} % on answerable questions)" if best < MIN_ANSWER_F1 else None
 

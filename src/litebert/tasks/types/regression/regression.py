@@ -1,7 +1,7 @@
 """The task type `regression`: a number for each text or pair of texts."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Final
 
 import numpy as np
 from torch import Tensor, nn
@@ -12,6 +12,7 @@ from litebert.model.losses import regression_loss
 from litebert.tasks.encoded import LabelledBatch
 from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.labelled_data import LabelledData, Task
+from litebert.tasks.metrics.evaluation import Evaluation
 from litebert.tasks.readers.columns import Columns
 from litebert.tasks.readers.label_columns import MAX_INTEGER_CLASSES, distinct_numbers, label_scores, non_empty_labels
 from litebert.tasks.readers.tables import Table
@@ -88,12 +89,12 @@ def _errors(task: Task, predictions: Sequence[np.ndarray], data: LabelledData, s
     return errors
 
 
-def _collapse(evaluation: Mapping[str, Any]) -> str | None:
-    correlations = {name: value for name, value in evaluation["metrics"].items() if name in _CORRELATIONS}
+def _collapse(evaluation: Evaluation) -> str | None:
+    correlations = {name: value for name, value in evaluation.metrics.items() if name in _CORRELATIONS}
     if not correlations:
         return None
     name, value = max(correlations.items(), key=lambda item: item[1])
-    return chance_level(name, value, evaluation["examples"])
+    return chance_level(name, value, evaluation.examples)
 
 
 def _tenths(data: LabelledData) -> list[int]:
