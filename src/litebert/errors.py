@@ -45,6 +45,13 @@ class CheckpointError(LitebertError, RuntimeError):
     exit_code = 4
 
 
+class NotFiniteError(CheckpointError):
+    """A model whose outputs are infinite or NaN."""
+
+    def __init__(self, place: object) -> None:
+        super().__init__(f"{place}: scores that are not finite; its weights have diverged, or need another --precision")
+
+
 class StoppedBySignalError(LitebertError):
     """A run that saved its state and ended because of a signal; the exit code is 128 + `signal_number`."""
 

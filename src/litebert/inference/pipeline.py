@@ -4,6 +4,7 @@ Evaluation, prediction, ensembles, submission files and `Predictor` all use it.
 """
 
 import logging
+import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -14,7 +15,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from litebert.errors import ConfigError
+from litebert.errors import ConfigError, NotFiniteError
 from litebert.inference.inference_model import inference_model, resolve_precision
 from litebert.model.io.model_directory import load_model
 from litebert.model.io.model_spec import read_model_spec
@@ -23,6 +24,7 @@ from litebert.settings import InferencePrecision
 from litebert.tasks.encoded import Encoded, batches_by_length, warn_empty
 from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.labelled_data import LabelledData, Task, UnlabelledRows
+from litebert.tasks.metrics.evaluation import Evaluation
 from litebert.tasks.read_labelled import read_labelled, validate_columns_apply
 from litebert.tasks.readers.columns import Columns, SavedTask
 from litebert.tasks.readers.tables import Table
@@ -67,6 +69,8 @@ class Pipeline:
     precision: InferencePrecision = "fp32"
     dtype: type[np.floating] = np.float32
     """Of probabilities; float64 for the members of an ensemble."""
+    place: str = "the model"
+    """What messages call it: its directory, if it was loaded from one."""
     saved_task: SavedTask | None = None
     """The task that the model was fine-tuned for, with the columns of its data, if its directory names it."""
 
@@ -92,6 +96,7 @@ class Pipeline:
             settings=settings,
             precision=resolve_precision(precision, model),
             dtype=dtype,
+            place=str(directory),
             saved_task=SavedTask.stored(directory),
         )
 
@@ -124,7 +129,10 @@ class Pipeline:
         return self.predict_encoded(self.encode(examples)) if examples else []
 
     def predict_encoded(self, encoded: Encoded, *, workers: Workers = ALONE) -> list[Prediction]:
-        """The prediction for each encoded example; `workers` share the sequences and all get the predictions."""
+        """The prediction for each encoded example; `workers` share the sequences and all get the predictions.
+
+        Raises NotFiniteError, on every worker, if an output of the model is not finite.
+        """
         own = model_outputs(
             self.model,
             encoded,
@@ -136,6 +144,8 @@ class Pipeline:
         outputs: list[Any] = [None] * len(encoded)
         for rank, part in enumerate(workers.gather(own)):
             outputs[rank :: workers.size] = part
+        if not all(map(_is_finite, outputs)):
+            raise NotFiniteError(self.place)
         return [self.task_type.predict(each, self.settings, self.dtype) for each in encoded.by_example(outputs)]
 
     def results(self, examples: Sequence[Any]) -> list[DecodedPrediction]:
@@ -170,6 +180,11 @@ class EvaluationSet:
         """The examples of `data`, encoded as the pipeline reads them."""
         return cls(task, data, pipeline.encode(data.examples))
 
+    @property
+    def undefined(self) -> Evaluation:
+        """The evaluation of a model whose outputs are not finite: every metric is NaN."""
+        return Evaluation(metrics=dict.fromkeys(self.task.metrics, math.nan), examples=len(self.data.examples))
+
     def warn_truncated(self, settings: InputSettings) -> None:
         """Warn of examples that `settings` truncate."""
         warn_truncated(self.data.path, self.encoded.num_truncated, rows=len(self.data.examples), settings=settings)
@@ -186,6 +201,11 @@ class EvaluationSet:
     def errors(self, pipeline: Pipeline, predictions: list[Prediction], scored: Scored) -> list[ErrorExample]:
         """Every example with its prediction."""
         return pipeline.task_type.error_examples(self.task, predictions, self.data, scored)
+
+
+def _is_finite(output: Any) -> bool:
+    """Whether all numbers of an output are finite: of an array, or of the arrays and numbers of a tuple."""
+    return all(map(_is_finite, output)) if isinstance(output, tuple) else bool(np.isfinite(output).all())
 
 
 def warn_truncated(path: Path, truncated: int, *, rows: int, settings: InputSettings) -> None:

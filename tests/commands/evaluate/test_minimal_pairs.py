@@ -15,7 +15,7 @@ from litebert.commands.evaluate.minimal_pairs import (
     read_minimal_pairs,
     summarize,
 )
-from litebert.errors import ConfigError, DataError
+from litebert.errors import ConfigError, DataError, NotFiniteError
 from litebert.model.io.model_directory import save_model
 from litebert.model.models import ForPretraining, ForSequenceClassification
 
@@ -146,7 +146,7 @@ def test_a_diverged_model_has_no_accuracy(pairs, small_config, tiny_tokenizer, t
     diverged = ForPretraining(small_config)
     torch.nn.init.constant_(diverged.mlm.bias, float("nan"))
     model = save_model(diverged, tmp_path / "model", extra_files=tiny_tokenizer.files())
-    with pytest.raises(DataError, match="scores that are not finite"):
+    with pytest.raises(NotFiniteError, match=r"model: scores that are not finite; its weights have diverged"):
         evaluate_minimal_pairs(model, pairs)
 
 

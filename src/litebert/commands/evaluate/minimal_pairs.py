@@ -12,7 +12,7 @@ import numpy as np
 
 from litebert.commands.result import Result
 from litebert.device import usable_device
-from litebert.errors import ConfigError, DataError
+from litebert.errors import ConfigError, DataError, NotFiniteError
 from litebert.inference.inference_model import resolve_precision
 from litebert.inference.sentence_likelihood import SentenceLengthError, log_likelihoods
 from litebert.inference.word_masking import Masking, Scoring
@@ -155,7 +155,7 @@ def evaluate_minimal_pairs(
         side = "sentence_bad" if error.index % 2 else "sentence_good"
         raise DataError(f"{pairs[error.index // 2].place}: {side}: {error.problem}") from None
     if not np.isfinite(scores).all():
-        raise DataError(f"{model}: scores that are not finite; its weights have diverged, or need another --precision")
+        raise NotFiniteError(model)
     _warn_indistinct(tokenizer, pairs)
     correct = _preferences(scores)
     unigram = None if counts is None else _preferences(_unigram_scores(tokenizer, sentences, counts))

@@ -87,6 +87,8 @@ def remarks(run: FinetuneRun, data: RunData, outcome: Outcome) -> tuple[str, ...
 
 def _failure(run: FinetuneRun, data: RunData, outcome: Outcome) -> str:
     task_type = get_task_type(data.task.task_type)
+    if not outcome.best.evaluation.has_scores:
+        return "no evaluated model has scores that are finite: the weights have diverged"
     if reason := task_type.collapse(outcome.best.evaluation):
         if (rows := outcome.best.evaluation.examples) < FEW_EVAL_ROWS:
             return (
@@ -128,6 +130,8 @@ def _causes(run: FinetuneRun, data: RunData, outcome: Outcome) -> list[str]:
 
 
 def _not_better(data: RunData, outcome: Outcome) -> str:
+    if not outcome.best.evaluation.has_scores:
+        return ""
     metric, own = outcome.best.metric, outcome.best.score
     better = {name: scores[metric] for name, scores in outcome.baselines.items() if not own > scores[metric]}
     if not better:

@@ -37,9 +37,9 @@ from litebert.commands.finetune.setup import (
 from litebert.commands.runs.best_model import EVALUATION, BestModel, evaluation_file
 from litebert.commands.runs.run_directory import RunDirectory
 from litebert.commands.runs.run_precision import warn_slow_bf16, with_measured_precision, with_saved_precision
-from litebert.errors import CheckpointError, ConfigError
+from litebert.errors import CheckpointError, ConfigError, NotFiniteError
 from litebert.files import README, write_text
-from litebert.inference.pipeline import EvaluationSet, Pipeline, Workers
+from litebert.inference.pipeline import ALONE, EvaluationSet, Pipeline, Workers
 from litebert.model.io.hub import local_model_directory
 from litebert.model.io.model_directory import config_contents, save_model, spec_of
 from litebert.model.layers.standardized_head import standardize_head
@@ -107,7 +107,8 @@ def _train(
     world.on_rank_zero(lambda: _validate_same_examples(directory, dev))
     best = _best_model(run, data, dev, pipeline, directory=directory, world=world)
     milestones = Milestones(
-        directory.milestones, save=lambda model, path: _save(data.task, None, replace(pipeline, model=model), path)
+        directory.milestones,
+        save=lambda model, path: _save(data.task, replace(pipeline, model=model), path, temperature=None),
     )
     patience = run.early_stopping_patience
     early_stopping = [EarlyStopping(patience, metric=data.task.metric_for_best_model)] if patience else []
@@ -257,15 +258,6 @@ def _best_model(
 ) -> BestModel[CalibratedEvaluation]:
     workers, metric = Workers(world.rank, world.size, world.gather), data.task.metric_for_best_model
 
-    def evaluate(model: nn.Module) -> CalibratedEvaluation:
-        of_model, temperature = replace(pipeline, model=model), None
-        predictions = of_model.predict_encoded(dev.encoded, workers=workers)
-        if run.calibrate:
-            probabilities = np.stack(predictions)
-            temperature = fitted_temperature(probabilities, dev.data.targets)
-            predictions = [*calibrated(probabilities, temperature)]
-        return CalibratedEvaluation(dev.score_predictions(of_model, predictions).evaluation, temperature)
-
     def save(model: nn.Module, found: CalibratedEvaluation, step: int) -> None:
         best = BestEvaluation(
             step=step,
@@ -274,10 +266,11 @@ def _best_model(
             development_examples=dev.encoded.fingerprint,
             temperature=found.temperature,
         )
-        _save(data.task, best, replace(pipeline, model=model), directory.model)
+        of_best = replace(pipeline, model=model)
+        _save(data.task, of_best, directory.model, temperature=best.temperature, best=best)
 
     return BestModel(
-        evaluate,
+        lambda model: _evaluate(run, dev, replace(pipeline, model=model), workers),
         metric=metric,
         greater_is_better=True,
         directory=directory.model,
@@ -286,10 +279,27 @@ def _best_model(
     )
 
 
-def _save(task: Task, best: BestEvaluation | None, pipeline: Pipeline, directory: Path) -> None:
+def _evaluate(
+    run: FinetuneRun, dev: EvaluationSet, pipeline: Pipeline, workers: Workers = ALONE
+) -> CalibratedEvaluation:
+    """The scores on the development examples; NaN for a model whose outputs are not finite."""
+    try:
+        predictions = pipeline.predict_encoded(dev.encoded, workers=workers)
+    except NotFiniteError:
+        return CalibratedEvaluation(dev.undefined)
+    temperature = None
+    if run.calibrate:
+        probabilities = np.stack(predictions)
+        temperature = fitted_temperature(probabilities, dev.data.targets)
+        predictions = [*calibrated(probabilities, temperature)]
+    return CalibratedEvaluation(dev.score_predictions(pipeline, predictions).evaluation, temperature)
+
+
+def _save(
+    task: Task, pipeline: Pipeline, directory: Path, *, temperature: float | None, best: BestEvaluation | None = None
+) -> None:
     """Replace the model directory; without an evaluation, settings such as thresholds keep their defaults."""
     settings = pipeline.settings.with_metrics(best.metrics) if best else pipeline.settings
-    temperature = best.temperature if best else None
     with divided_logits(pipeline.model, temperature) if temperature else nullcontext():
         save_model(
             pipeline.model,

@@ -87,6 +87,8 @@ def result_of(trial: Trial, paths: SweepPaths) -> TrialResult:
         if not failure.exists():
             return TrialResult(**common, state="unfinished")
         return TrialResult(**common, **json.loads(failure.read_bytes()))
+    if not result.best.evaluation.has_scores:
+        return TrialResult(**common, state="diverged", reason="no evaluated model has scores that are finite")
     reason = get_task_type(result.task_type).collapse(result.best.evaluation)
     return TrialResult(
         **common,

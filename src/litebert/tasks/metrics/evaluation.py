@@ -1,5 +1,6 @@
 """The result of an evaluation: metrics, and scores by slice, length and label."""
 
+import math
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import pairwise
@@ -43,6 +44,11 @@ class Evaluation:
     """By the value of a column, or by the level or genre of a benchmark."""
     by_label: tuple[Part, ...] = field(default=())
     """By label of a classification or multi-label task, or by entity type."""
+
+    @property
+    def has_scores(self) -> bool:
+        """Whether any metric is a number; none is for a model whose weights have diverged."""
+        return not all(map(math.isnan, self.metrics.values()))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""

@@ -233,7 +233,8 @@ class TaskType:
     """Raises NoTokensError for an example that `encode` refuses; cheaper, as `predict` first calls it for all rows."""
     loss: Loss
     forward: Callable[[nn.Module, Any], Sequence[Any]] = lambda model, inputs: sequence_logits(model, inputs)
-    """Run the model on the inputs that `encode` makes of a batch; the output for each sequence, on the CPU."""
+    """Run the model on the inputs that `encode` makes of a batch; the output for each sequence, on the CPU: an array,
+    or a named tuple of arrays and numbers."""
     predict: Callable[[Any, Any, type[np.floating]], Prediction]
     """(output of one example, settings, dtype) → prediction; `dtype` is float64 for ensembles, else float32."""
     average: Callable[[Sequence[Prediction]], Prediction] = mean

@@ -35,8 +35,7 @@ class SpanLogits(NamedTuple):
     """Float32 [S]."""
 
 
-@dataclass(frozen=True, slots=True)
-class Candidates:
+class Candidates(NamedTuple):
     """Pairs of a first and a last position in one window, and the score that the window has no answer."""
 
     first: np.ndarray
