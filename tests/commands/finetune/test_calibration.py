@@ -2,16 +2,20 @@
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from litebert.commands.evaluate.evaluate import evaluate
 from litebert.commands.evaluate.evaluate_settings import EvaluateRun
+from litebert.commands.finetune.best_evaluation import BestEvaluation
 from litebert.commands.finetune.calibration import HIGHEST, LOWEST, calibrated, fitted_temperature
 from litebert.commands.finetune.finetune import finetune
 from litebert.commands.finetune.finetune_settings import FinetuneRun
 from litebert.errors import ConfigError
+from litebert.inference.pipeline import Pipeline
 from litebert.model.io.model_directory import load_model
+from litebert.tasks.readers.columns import Columns
 from litebert.tasks.results import softmax
 from support.data.labelled_files import write_opinions
 from support.models.tolerances import tolerance
@@ -74,6 +78,25 @@ def test_saved_model_has_the_calibrated_probabilities_and_training_is_the_same(v
     expected = result.best.evaluation.calibration.expected_error
     assert evaluation["calibration"]["expected_error"] == pytest.approx(expected, abs=tolerance(depth="compound"))
     assert f"logits divided by {temperature:.3g}" in (result.model / "README.md").read_text()
+
+
+def test_milestones_have_their_own_temperature(values, tmp_path):
+    """Step 3 has no evaluation; that of the best step comes after its milestone is saved."""
+    values["train"] |= {"milestones": ["2 steps", "3 steps", "4 steps"]}
+    plain, result = (
+        finetune(run(values, calibrate=calibrate), tmp_path / f"calibrate={calibrate}").model
+        for calibrate in (False, True)
+    )
+    for step in (2, 3, 4):
+        before, after = (model.parent / "milestones" / f"step-{step:08d}" for model in (plain, result))
+        pipeline = Pipeline.load(before)
+        data = pipeline.labelled_data(tmp_path / "dev.csv", Columns())
+        temperature = fitted_temperature(np.stack(pipeline.predict(data.examples)), data.targets)
+        weights, divided = (load_model(path).classifier.weight.detach() for path in (before, after))
+        assert np.allclose(divided * temperature, weights, atol=tolerance())
+    best = BestEvaluation.read(result / "evaluation.json", if_missing="")
+    milestone = load_model(result.parent / "milestones" / f"step-{best.step:08d}")
+    assert torch.equal(milestone.classifier.weight, load_model(result).classifier.weight)
 
 
 def test_run_with_calibration_resumes_exactly(values, tmp_path):

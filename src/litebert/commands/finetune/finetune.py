@@ -108,7 +108,7 @@ def _train(
     best = _best_model(run, data, dev, pipeline, directory=directory, world=world)
     milestones = Milestones(
         directory.milestones,
-        save=lambda model, path: _save(data.task, replace(pipeline, model=model), path, temperature=None),
+        save=lambda model, path: _save_milestone(run, data.task, dev, replace(pipeline, model=model), path),
     )
     patience = run.early_stopping_patience
     early_stopping = [EarlyStopping(patience, metric=data.task.metric_for_best_model)] if patience else []
@@ -293,6 +293,12 @@ def _evaluate(
         temperature = fitted_temperature(probabilities, dev.data.targets)
         predictions = [*calibrated(probabilities, temperature)]
     return CalibratedEvaluation(dev.score_predictions(pipeline, predictions).evaluation, temperature)
+
+
+def _save_milestone(run: FinetuneRun, task: Task, dev: EvaluationSet, pipeline: Pipeline, directory: Path) -> None:
+    """A milestone is calibrated by itself: the last evaluation was of an earlier step."""
+    temperature = _evaluate(run, dev, pipeline).temperature if run.calibrate else None
+    _save(task, pipeline, directory, temperature=temperature)
 
 
 def _save(
