@@ -36,6 +36,16 @@ def test_int8_scores_are_reported_beside_fp32(run):
     assert [line.split(":")[0] for line in text.splitlines() if "accuracy " in line] == ["fp32", "int8"]
 
 
+def test_data_is_read_and_encoded_once_for_two_precisions(run, monkeypatch, caplog):
+    encode, encoded = pipeline.Pipeline.encode, []
+    monkeypatch.setattr(pipeline.Pipeline, "encode", lambda self, rows: encoded.append(rows) or encode(self, rows))
+    assert [*evaluate(run.replace(precision="bf16")).to_dict()] == ["fp32", "bf16"]
+    assert len(encoded) == 1
+    warnings = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert len(warnings) == len(set(warnings)) == 1, warnings
+    assert "1 of 3 rows repeat an earlier one" in warnings[0]
+
+
 @pytest.mark.parametrize("fastest", ["fp32", "bf16"])
 def test_auto_gives_scores_by_precision_whatever_is_fastest_and_loads_the_model_once(
     run, tmp_path, monkeypatch, fastest

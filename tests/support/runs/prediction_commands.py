@@ -5,7 +5,7 @@ from dataclasses import asdict
 from litebert.commands.data_arguments import SlicedColumnArguments
 from litebert.commands.ensemble.ensemble import ensemble
 from litebert.commands.ensemble.ensemble_settings import EnsembleRun
-from litebert.commands.evaluate.evaluate_labelled import evaluate_benchmark, evaluate_labelled
+from litebert.commands.evaluate.evaluate_labelled import BenchmarkExamples, LabelledExamples
 from litebert.commands.glue_submission.glue_submission import glue_submission
 from litebert.commands.glue_submission.glue_submission_settings import GlueSubmissionRun
 from litebert.commands.predict.predict import predict
@@ -22,12 +22,14 @@ def load_pipeline(model):
 
 def evaluate_file(model, file, columns=None, **options):
     """The scores on a labelled file, in fp32."""
-    return evaluate_labelled(model, file, columns or Columns(), pipeline=load_pipeline(model), **options)
+    pipeline = load_pipeline(model)
+    return LabelledExamples.read(model, file, columns or Columns(), pipeline=pipeline, **options).score(pipeline)
 
 
-def evaluate_task(model, name, directory, **options):
+def evaluate_task(model, name, directory, *, report=None, **options):
     """The scores on a benchmark, in fp32."""
-    return evaluate_benchmark(model, name, directory, pipeline=load_pipeline(model), **options)
+    pipeline = load_pipeline(model)
+    return BenchmarkExamples.read(model, name, directory, pipeline=pipeline, **options).score(pipeline, report=report)
 
 
 def run_ensemble(members, data, columns=None, *, split=None, **options):

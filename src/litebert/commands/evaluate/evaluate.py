@@ -8,9 +8,8 @@ from typing import Any
 
 from litebert.commands.data_arguments import files_by_split
 from litebert.commands.evaluate.evaluate_labelled import (
-    BenchmarkEvaluation,
-    evaluate_benchmark,
-    evaluate_labelled,
+    BenchmarkExamples,
+    LabelledExamples,
     validate_examples_exist,
 )
 from litebert.commands.evaluate.evaluate_pretrained import evaluate_pretraining, evaluate_suite
@@ -50,30 +49,31 @@ def evaluate(run: EvaluateRun) -> Result:
     if run.data is not None and is_pattern(run.data):
         return _evaluate_files(run)
     if run.data is not None:
-        return _beside_fp32(run, partial(evaluate_labelled, model, run.data, columns, **_reading(run)))
+        return _beside_fp32(run, partial(LabelledExamples.read, model, run.data, columns, **_reading(run)))
     assert run.task is not None
     assert run.task_dir is not None
     options = {"files": files, "metrics": run.metrics, "decision": run.decision}
-    return _beside_fp32(run, partial(evaluate_benchmark, model, run.task, run.task_dir, **options))
+    return _beside_fp32(run, partial(BenchmarkExamples.read, model, run.task, run.task_dir, **options))
 
 
 def _reading(run: EvaluateRun) -> dict[str, Any]:
-    """Arguments of `evaluate_labelled` for one file or each of several."""
+    """Arguments of `LabelledExamples.read` for one file or each of several."""
     return {"metrics": run.metrics, "unlabelled_rows": run.unlabelled_rows}
 
 
-def _beside_fp32(run: EvaluateRun, score: Callable[..., Evaluation | BenchmarkEvaluation]) -> Result:
+def _beside_fp32(run: EvaluateRun, read: Callable[..., LabelledExamples | BenchmarkExamples]) -> Result:
     """The scores in fp32 and, by precision, in another one that is asked for.
 
     With `auto` they are by precision too if fp32 is the fastest: programs that read them must not depend on a timing.
     """
     pipeline = _load(run)
+    examples = read(pipeline=pipeline)
     if run.precision == "fp32":
-        return FullScores(score(pipeline=pipeline, report=run.report))
+        return FullScores(examples.score(pipeline, report=run.report))
     precision, in_fp32 = pipeline.precision, replace(pipeline, precision="fp32")
-    scores = {"fp32": FullScores(score(pipeline=in_fp32, report=run.report if precision == "fp32" else None))}
+    scores = {"fp32": FullScores(examples.score(in_fp32, report=run.report if precision == "fp32" else None))}
     if precision != "fp32":
-        scores[precision] = FullScores(score(pipeline=pipeline, report=run.report))
+        scores[precision] = FullScores(examples.score(pipeline, report=run.report))
     return ScoresByPrecision(scores)
 
 
@@ -97,7 +97,8 @@ def _evaluate_one(run: EvaluateRun, pipeline: Pipeline) -> Evaluation:
     assert run.data is not None
     assert run.output is not None
     columns = run.columns.to_columns()
-    evaluation = evaluate_labelled(Path(run.model), run.data, columns, **_reading(run), pipeline=pipeline)
+    examples = LabelledExamples.read(Path(run.model), run.data, columns, **_reading(run), pipeline=pipeline)
+    evaluation = examples.score(pipeline)
     write_json(Path(run.output), evaluation.to_dict())
     return evaluation
 

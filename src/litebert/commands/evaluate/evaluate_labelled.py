@@ -4,6 +4,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 from litebert.commands.evaluate.report_page import report_page
 from litebert.commands.many_files.file_workers import is_pattern
@@ -16,7 +17,7 @@ from litebert.inference.pipeline import EvaluationSet, Pipeline
 from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit, available_splits, read_benchmark
 from litebert.tasks.benchmarks.benchmarks import Decision, Split, benchmark_task
 from litebert.tasks.benchmarks.candidate_ranking import predict_ranked
-from litebert.tasks.labelled_data import UnlabelledRows
+from litebert.tasks.labelled_data import LabelledData, Task, UnlabelledRows
 from litebert.tasks.metrics.evaluation import Evaluation
 from litebert.tasks.metrics.metrics import OF_SECOND_LABEL
 from litebert.tasks.read_labelled import task_for, task_of_benchmark
@@ -41,64 +42,97 @@ class BenchmarkEvaluation(Result):
         return "\n".join(f"{name}: {evaluation.to_report()}" for name, evaluation in self.splits.items())
 
 
-def evaluate_labelled(
-    model: Path,
-    file: Path,
-    columns: Columns,
-    *,
-    pipeline: Pipeline,
-    metrics: Sequence[str] = (),
-    unlabelled_rows: UnlabelledRows = "error",
-    report: Path | None = None,
-) -> Evaluation:
-    """The scores of the fine-tuned model `pipeline`, loaded from `model`, on a labelled file, with its labels.
+@dataclass(frozen=True)
+class LabelledExamples:
+    """A labelled file as a fine-tuned model reads it, to be scored in one precision or several."""
 
-    `unlabelled_rows` says what to do with rows without a label; `report` is an HTML file to write.
-    """
-    data = pipeline.labelled_data(file, columns, unlabelled_rows=unlabelled_rows)
-    examples = EvaluationSet.prepare(data, task_for(data, columns, metrics), pipeline)
+    model: Path
+    """Where the model was loaded from."""
+    examples: EvaluationSet
+
+    @classmethod
+    def read(
+        cls,
+        model: Path,
+        file: Path,
+        columns: Columns,
+        *,
+        pipeline: Pipeline,
+        metrics: Sequence[str] = (),
+        unlabelled_rows: UnlabelledRows = "error",
+    ) -> Self:
+        """The rows of a file; `unlabelled_rows` says what to do with those without a label."""
+        data = pipeline.labelled_data(file, columns, unlabelled_rows=unlabelled_rows)
+        return cls(model, _prepared(data, task_for(data, columns, metrics), pipeline))
+
+    def score(self, pipeline: Pipeline, *, report: Path | None = None) -> Evaluation:
+        """The scores of the model; `report` is an HTML file to write."""
+        predictions = pipeline.predict_encoded(self.examples.encoded)
+        return _score(pipeline, self.model, self.examples, predictions, report)
+
+
+@dataclass(frozen=True)
+class BenchmarkExamples:
+    """The development splits of a benchmark as a fine-tuned model reads them."""
+
+    model: Path
+    """Where the model was loaded from."""
+    name: str
+    directory: Path
+    splits: Mapping[Split, EvaluationSet]
+    decision: Decision = "classify"
+    """With `rank` the candidates of a question in all files of the benchmark are ranked."""
+
+    @classmethod
+    def read(
+        cls,
+        model: Path,
+        name: str,
+        directory: Path,
+        *,
+        pipeline: Pipeline,
+        files: Mapping[Split, str] | None = None,
+        metrics: Sequence[str] = (),
+        decision: Decision = "classify",
+    ) -> Self:
+        """The splits in `directory`.
+
+        `files` are files of your own in the layout of the official ones, by split; then only their splits are scored.
+        """
+        benchmark = benchmark_task(name)
+        ordered = not set(OF_SECOND_LABEL).isdisjoint(metrics or benchmark.metrics)
+        required = {"ordered": ordered, "numbers": True}
+        validate_benchmark_model(name, pipeline.task_type.name, pipeline.labels, model=model, **required)
+        labels = pipeline.labels if benchmark.labels else None
+        splits = {}
+        for split in _benchmark_splits(name, directory, files):
+            data = read_benchmark(name, directory, split, files=files, labels=labels)
+            if not data.has_labels:
+                raise DataError(f"{data.path}: has no labels; give a split with labels, or use `predict`")
+            splits[split] = _prepared(data, task_of_benchmark(benchmark, data, metrics), pipeline)
+        return cls(model, name, directory, splits, decision)
+
+    def score(self, pipeline: Pipeline, *, report: Path | None = None) -> BenchmarkEvaluation:
+        """The scores of the model; `report` is an HTML file to write, of several splits one for each."""
+        scores: dict[str, Evaluation] = {}
+        for split, examples in self.splits.items():
+            page = report and report.with_stem(f"{report.stem}-{split}" if len(self.splits) > 1 else report.stem)
+            scores[split] = _score(pipeline, self.model, examples, self._predictions(pipeline, split), page)
+        return BenchmarkEvaluation(scores)
+
+    def _predictions(self, pipeline: Pipeline, split: Split) -> list[Prediction]:
+        examples = self.splits[split]
+        if self.decision == "classify":
+            return pipeline.predict_encoded(examples.encoded)
+        options = {"labels": pipeline.labels, "predict": pipeline.predict}
+        place = BenchmarkSplit(task=self.name, split=split)
+        return predict_ranked(place, self.directory, examples.data.examples, **options)
+
+
+def _prepared(data: LabelledData, task: Task, pipeline: Pipeline) -> EvaluationSet:
+    examples = EvaluationSet.prepare(data, task, pipeline)
     examples.warn_truncated(pipeline.settings)
-    return _score(pipeline, model, examples, pipeline.predict_encoded(examples.encoded), report)
-
-
-def evaluate_benchmark(
-    model: Path,
-    name: str,
-    directory: Path,
-    *,
-    pipeline: Pipeline,
-    files: Mapping[Split, str] | None = None,
-    metrics: Sequence[str] = (),
-    report: Path | None = None,
-    decision: Decision = "classify",
-) -> BenchmarkEvaluation:
-    """The scores of the fine-tuned model `pipeline`, loaded from `model`, on the development splits in `directory`.
-
-    `files` are files of your own in the layout of the official ones, by split; then only their splits are scored.
-    With `decision` "rank" the candidates of a question in all files of the benchmark are ranked.
-    """
-    benchmark = benchmark_task(name)
-    ordered = not set(OF_SECOND_LABEL).isdisjoint(metrics or benchmark.metrics)
-    required = {"ordered": ordered, "numbers": True}
-    validate_benchmark_model(name, pipeline.task_type.name, pipeline.labels, model=model, **required)
-    labels = pipeline.labels if benchmark.labels else None
-    splits = _benchmark_splits(name, directory, files)
-    scores: dict[str, Evaluation] = {}
-    for split in splits:
-        data = read_benchmark(name, directory, split, files=files, labels=labels)
-        if not data.has_labels:
-            raise DataError(f"{data.path}: has no labels; give a split with labels, or use `predict`")
-        page = report and report.with_stem(f"{report.stem}-{split}" if len(splits) > 1 else report.stem)
-        task = task_of_benchmark(benchmark, data, metrics)
-        examples = EvaluationSet.prepare(data, task, pipeline)
-        examples.warn_truncated(pipeline.settings)
-        if decision == "rank":
-            options = {"labels": pipeline.labels, "predict": pipeline.predict}
-            predictions = predict_ranked(BenchmarkSplit(task=name, split=split), directory, data.examples, **options)
-        else:
-            predictions = pipeline.predict_encoded(examples.encoded)
-        scores[split] = _score(pipeline, model, examples, predictions, page)
-    return BenchmarkEvaluation(scores)
+    return examples
 
 
 def _benchmark_splits(name: str, directory: Path, files: Mapping[Split, str] | None) -> tuple[Split, ...]:
