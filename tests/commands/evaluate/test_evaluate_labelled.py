@@ -67,7 +67,7 @@ def test_evaluate_file_warns_of_truncated_rows(save, tmp_path, caplog):
 def test_evaluate_skips_rows_without_a_label_if_told(save, tmp_path):
     model, file = save(ForSequenceClassification, labels=("bad", "good")), tmp_path / "dev.csv"
     file.write_text("text,label\na,bad\nb,\nc,good\n")
-    with pytest.raises(DataError, match=r"dev\.csv:3: .* empty in 1 of 3 rows .* evaluate: --unlabelled-rows skip"):
+    with pytest.raises(DataError, match=r"dev\.csv:3: .* empty in 1 of 3 rows .* evaluate, .*: --unlabelled-rows skip"):
         evaluate(EvaluateRun(model=str(model), data=file))
     scores = evaluate(EvaluateRun(model=str(model), data=file, unlabelled_rows="skip")).to_dict()
     assert scores["examples"] == 2
