@@ -130,6 +130,12 @@ def validate_not_given(given: Mapping[str, Any], why: str) -> None:
         raise ConfigError(f"{', '.join(names)}: {why}")
 
 
+def validate_not_empty(name: str, value: str, *, otherwise: str) -> None:
+    """Raise ConfigError for an empty value, such as that of an unset variable of a shell; it is not null."""
+    if not value.strip():
+        raise ConfigError(f"{name}: the value is empty, as that of an unset variable; give one, or {otherwise}")
+
+
 def validate_undecided(where: str, names: Iterable[str], *, decided: Mapping[str, str]) -> None:
     """Raise ConfigError if one of the names is a setting, or a group with one, that something else decides.
 
@@ -177,6 +183,7 @@ def with_overrides(values: Mapping[str, Any], overrides: Iterable[str]) -> dict[
         path, equals, text = override.partition("=")
         if not equals or not all(path.split(".")):
             raise ConfigError(f"{override!r}: expected setting=value, {_advice(before, override)}")
+        validate_not_empty(path, text, otherwise=f"write {path}=null for none")
         before = override
         try:
             _set(result, path.split("."), yaml.safe_load(text))
@@ -188,9 +195,8 @@ def with_overrides(values: Mapping[str, Any], overrides: Iterable[str]) -> dict[
 def _advice(before: str, word: str) -> str:
     """What to write instead of a word that is no setting and follows the setting `before` it."""
     path, equals, value = before.partition("=")
-    if equals and "=" not in word and (not value or value.replace(".", "", 1).isdecimal()):
-        whole = f"{value} {word}".strip()
-        return f"or put the value in quotes: {path}={shlex.quote(whole)}"
+    if equals and "=" not in word and value.replace(".", "", 1).isdecimal():
+        return f"or put the value in quotes: {path}={shlex.quote(f'{value} {word}')}"
     return "such as train.learning_rate=0.001"
 
 

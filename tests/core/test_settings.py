@@ -192,6 +192,14 @@ def test_overrides_with_errors_are_refused(override):
         with_overrides({"name": "x"}, [override])
 
 
+@pytest.mark.parametrize("override", ["name=", "name= ", "train.learning_rate="])
+def test_empty_override_is_not_null(override):
+    path = override.partition("=")[0]
+    with pytest.raises(ConfigError, match=rf"^{path}: the value is empty.*or write {path}=null for none"):
+        with_overrides({"name": "x"}, [override])
+    assert with_overrides({"name": "x"}, ["name=null"]) == {"name": None}
+
+
 @pytest.mark.parametrize("content", [b"- 1\n- 2\n", b"a: [", b"\xff\xfe", b"a: " + b"[" * 20_000])
 def test_settings_file_must_hold_a_mapping(tmp_path, content):
     file = tmp_path / "settings.yaml"
@@ -247,7 +255,6 @@ def test_changed_names_treats_missing_values_as_none():
     ("words", "advice"),
     [
         (["train.duration=3", "epochs"], "or put the value in quotes: train.duration='3 epochs'"),
-        (["train.duration=", "epochs"], "or put the value in quotes: train.duration=epochs"),
         (["warmup=0.5", "epochs"], "or put the value in quotes: warmup='0.5 epochs'"),
         (["name=x", "epochs"], "such as train.learning_rate=0.001"),
         (["epochs"], "such as train.learning_rate=0.001"),

@@ -379,6 +379,8 @@ def test_models_are_named_after_their_directories(tmp_path):
     assert found == {"run": str(tmp_path / "run" / "model"), "other": "x/run"}
     with pytest.raises(ConfigError, match="two of them have the name 'run'"):
         directories_by_name(("x/run", "y/run"))
+    with pytest.raises(ConfigError, match="other: the value is empty"):
+        directories_by_name(("other=",))
 
 
 def test_names_of_models_may_have_equals_signs_and_links_keep_theirs(tmp_path):

@@ -129,6 +129,7 @@ def _unknown(words: list[str]) -> int:
 def _call(command: str, rest: list[str]) -> int:
     import tyro
 
+    from litebert.cli.arguments.empty_values import validate_no_empty_value
     from litebert.cli.arguments.misplaced_files import validate_no_file_without_option
     from litebert.cli.arguments.settings_arguments import REGISTRY
     from litebert.cli.arguments.settings_as_options import validate_no_setting_is_an_option
@@ -142,6 +143,7 @@ def _call(command: str, rest: list[str]) -> int:
     description = getattr(module, "description", lambda: None)()
     config = (tyro.conf.OmitArgPrefixes,)
     program = f"litebert {command}"
+    validate_no_empty_value(rest)
     validate_no_setting_is_an_option(command, rest, function)
     rest = [_with_home(word) for word in rest]
     validate_no_file_without_option(command, rest, function)

@@ -12,6 +12,7 @@ from litebert.serving.loaded_model import LoadedModel, digest_of, find_directory
 from litebert.serving.serve_settings import ServeSettings
 from litebert.serving.served_model import ServedModel
 from litebert.serving.server_metrics import ServerMetrics
+from litebert.settings import validate_not_empty
 
 logger = logging.getLogger(__name__)
 
@@ -107,6 +108,7 @@ def directories_by_name(models: tuple[str, ...]) -> Mapping[str, str]:
         name, equals, directory = model.partition("=")
         if not equals or Path(model).exists():  # names of directories may have the sign, as those of a sweep
             name, directory = model_name(model), model
+        validate_not_empty(name, directory, otherwise="leave the model out")
         if name in found:
             raise ConfigError(f"models: two of them have the name {name!r}; write NAME={directory}")
         found[name] = directory

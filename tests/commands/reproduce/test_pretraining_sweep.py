@@ -26,7 +26,7 @@ def test_points_are_settings_with_one_value_and_a_grid_of_those_with_several():
 
 
 def test_point_without_a_value_is_refused():
-    with pytest.raises(ConfigError, match="train: has no value; write train=VALUE"):
+    with pytest.raises(ConfigError, match="train: the value is empty"):
         parse_points(["train="])
 
 

@@ -50,13 +50,19 @@ def test_seeds_are_short_for_a_grid():
         ({}, "nothing to compare; give --seeds 5"),
         ({"seeds": 0}, "give a number from 1"),
         ({"seeds": 2, "grid": ["seed=0..4"]}, "or the seeds as --grid"),
-        ({"grid": ["seed="]}, "seed: needs at least one value"),
+        ({"grid": ["seed="]}, "seed: the value is empty"),
         ({"seeds": 2, "retry_collapsed": -1}, "retry_collapsed: .*greater than or equal to 0"),
     ],
 )
 def test_sweep_without_a_valid_grid_is_rejected(values, message):
     with pytest.raises(ConfigError, match=message):
         load_sweep_config("default", given=GIVEN, **values)
+
+
+def test_setting_of_a_grid_needs_a_value():
+    base = load_sweep_config("default", given=GIVEN, seeds=1).base
+    with pytest.raises(ConfigError, match="seed: needs at least one value"):
+        SweepRun(base=base, grid={"seed": ()})
 
 
 def test_sweep_settings_round_trip():

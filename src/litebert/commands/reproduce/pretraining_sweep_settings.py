@@ -132,7 +132,5 @@ def rows_of(grid: Mapping[str, Sequence[Any]]) -> list[Row]:
 def parse_points(words: Sequence[str]) -> tuple[dict[str, Any], dict[str, tuple[Any, ...]]]:
     """Settings with one value, and the grid of those with several: `name=value` and `name=value,value`."""
     parsed = {name: tuple(values) for name, values in parse_grid(words).items()}
-    if empty := [name for name, values in parsed.items() if not values]:
-        raise ConfigError(f"{empty[0]}: has no value; write {empty[0]}=VALUE")
     single = {name: values[0] for name, values in parsed.items() if len(values) == 1}
     return single, {name: values for name, values in parsed.items() if len(values) > 1}

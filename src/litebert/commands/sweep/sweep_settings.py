@@ -27,6 +27,7 @@ from litebert.settings import (
     changed_names,
     flatten,
     is_permitted,
+    validate_not_empty,
     validate_undecided,
     with_overrides,
 )
@@ -132,6 +133,7 @@ def parse_grid(words: Iterable[str]) -> dict[str, list[Value]]:
         path, equals, text = word.partition("=")
         if not equals or not path or path in axes:
             raise ConfigError(f"grid: {word!r}: expected setting=value,value,…, each setting once, such as seed=0..4")
+        validate_not_empty(f"grid: {path}", text, otherwise=f"write {path}=null for none")
         axes[path] = [value for item in _listed(text, word) for value in _ranged(item)]
     return axes
 
