@@ -31,8 +31,21 @@ def test_settings_for_size_fall_with_the_size_of_the_model(rows):
 
 def test_settings_for_size_of_a_base_model_are_near_those_of_table_14():
     assert 1e-5 <= settings_for_size(BASE_HIDDEN_SIZE, 10_000).learning_rate <= 5e-5
-    assert settings_for_size(4096, 10_000).learning_rate == 1e-5
     assert settings_for_size(BASE_HIDDEN_SIZE, 10_000).batch_size == 32
+
+
+@pytest.mark.parametrize(
+    ("preset", "rate"),
+    [
+        ("tiny", 2.7e-4),
+        ("albert-base-v2", 3e-5),
+        ("albert-large-v2", 1.7e-5),
+        ("albert-xlarge-v2", 5e-6),
+        ("albert-xxlarge-v2", 5e-6),
+    ],
+)
+def test_learning_rate_falls_with_the_width_down_to_the_one_reported_for_xlarge(preset, rate):
+    assert settings_for_size(hidden_size_of(preset), 10_000).learning_rate == rate
 
 
 @pytest.mark.parametrize("size", [128, 768])
