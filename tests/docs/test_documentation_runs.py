@@ -31,6 +31,7 @@ NOT_RUN = {
 """Part of a command → why it is only parsed."""
 OPTIONAL = {
     "transformers": "transformers",
+    "sentence_transformers": "sentence_transformers",
     "datasets": "datasets",
     "hf:": "datasets",
     "to_pandas": "pandas",

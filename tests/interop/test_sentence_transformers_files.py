@@ -3,7 +3,9 @@
 import sys
 
 import pytest
+import torch
 
+from litebert import embed
 from litebert.errors import ConfigError
 from litebert.inference.predictor import Predictor
 from litebert.interop.convert_weights import convert
@@ -56,6 +58,35 @@ def test_sentence_transformers_computes_the_embeddings_of_litebert(
     ours = Predictor.load(target).embed(TEXTS)
     assert theirs.encode(TEXTS) == close_to(ours)
     assert Predictor.load(source).embed(TEXTS, pooling="cls" if name == "embedder" else "mean") == close_to(ours)
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.filterwarnings("ignore")
+def test_embeddings_trained_by_sentence_transformers_are_read_back(
+    sentence_transformers, tiny_tokenizer, small_config, tmp_path, name
+):
+    build, changes = MODELS[name]
+    source = save_model(build(small_config.replace(**changes)), tmp_path / "source", extra_files=tiny_tokenizer.files())
+    convert(str(source), tmp_path / "target", to="sentence-transformers")
+    before = Predictor.load(tmp_path / "target").embed(TEXTS)
+    model = sentence_transformers.SentenceTransformer(
+        str(tmp_path / "target"), trust_remote_code=bool(changes), device="cpu"
+    )
+    train(model, sentence_transformers, steps=2)
+    model.save(str(tmp_path / "trained"))
+    after = Predictor.load(tmp_path / "trained").embed(TEXTS)
+    assert model.encode(TEXTS) == close_to(after)
+    assert abs(after - before).max() > 1e-3
+    assert embed(tmp_path / "trained", TEXTS) == close_to(after)
+
+
+def train(model, sentence_transformers, *, steps):
+    loss = sentence_transformers.sentence_transformer.losses.MultipleNegativesRankingLoss(model)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
+    for _ in range(steps):
+        loss([model.preprocess(TEXTS), model.preprocess(TEXTS[::-1])], None).backward()
+        optimizer.step()
+        optimizer.zero_grad()
 
 
 def test_convert_to_sentence_transformers_rejects_what_it_cannot_load(tiny_tokenizer, small_config, tmp_path):
