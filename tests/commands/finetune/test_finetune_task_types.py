@@ -4,6 +4,7 @@ import json
 import logging
 
 import pytest
+from huggingface_hub import ModelCard
 
 from litebert.commands.finetune.finetune import finetune
 from litebert.commands.finetune.finetune_settings import FinetuneRun
@@ -123,7 +124,12 @@ def test_finetune_learns_a_glue_task(pretrained, tmp_path):
     assert result.best.metric == "matthews"
     assert result.best.metrics["matthews"] > 0.8
     assert evaluate_task(result.model, "cola", data).splits["dev"].metrics == pytest.approx(result.best.metrics)
-    assert "training data | cola" in (result.model / "README.md").read_text()
+    card = (result.model / "README.md").read_text()
+    assert "training data | cola" in card
+    assert str(pretrained) not in card
+    read = ModelCard(card).data
+    assert (read.datasets, read.base_model) == (["nyu-mll/glue"], None)
+    assert [(each.metric_name, each.metric_value) for each in read.eval_results] == list(result.scores.items())
 
 
 def test_finetune_rejects_a_split_file_that_is_not_read(pretrained, tmp_path):

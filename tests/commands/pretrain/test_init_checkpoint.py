@@ -193,7 +193,7 @@ def test_init_checkpoint_of_a_shallower_run_keeps_the_new_schedule(run, corpus_d
     )
     assert result.steps == 2
     card = (tmp_path / "deep" / "model" / "README.md").read_text()
-    assert f"| initialization | weights of {run} |" in card
+    assert f"| initialization | weights of {run.name} |" in card
     found, origin = load_model(result.model).state_dict(), load_model(run / "model").state_dict()
     assert all((found[name] - origin[name]).abs().max() < 1e-4 for name in found)
 

@@ -6,20 +6,23 @@ import pytest
 from huggingface_hub import ModelCard
 
 from litebert import __version__
+from litebert.commands.finetune.hub_results import HubDataset, hub_results
 from litebert.commands.runs.card_settings import CardSettings
-from litebert.commands.runs.model_card import model_card
+from litebert.commands.runs.model_card import HubMetadata, hub_name, model_card, name_in_card
 from litebert.model.config import ModelConfig
 from litebert.model.io.model_spec import ModelName, auto_class
 from litebert.model.models import ForMaskedLM
 
+PRETRAINED = HubMetadata(task="fill-mask")
+DATASET = HubDataset("CoLA", "nyu-mll/glue", "cola", "validation")
 SIZES = {"vocab_size": 30, "embedding_size": 8, "hidden_size": 16, "num_attention_heads": 2, "intermediate_size": 32}
 
 
-def card(**config):
+def card(hub=PRETRAINED, **config):
     return model_card(
         ForMaskedLM(ModelConfig(num_hidden_layers=2, **SIZES, **config)),
         title="A title",
-        task="fill-mask",
+        hub=hub,
         summary="A summary.",
         use="print(1)",
         scores={"accuracy": 0.123456, "steps": 1000},
@@ -33,6 +36,38 @@ def test_model_card_front_matter_is_read_by_the_hub_library():
     assert read.data.pipeline_tag == "fill-mask"
     assert read.data.library_name == "litebert"
     assert (read.data.license, read.data.language) == ("apache-2.0", ["de", "en"])
+
+
+def test_front_matter_has_the_origin_and_scores_as_the_hub_reads_them():
+    results = hub_results(DATASET, {"matthews": 0.5, "accuracy": 0.8}, task="text-classification")
+    hub = HubMetadata(
+        task="text-classification",
+        base_model="albert/albert-base-v2",
+        datasets=("nyu-mll/glue",),
+        name="run",
+        results=results,
+    )
+    read = ModelCard(card(hub)).data
+    assert (read.base_model, read.datasets) == ("albert/albert-base-v2", ["nyu-mll/glue"])
+    assert read.metrics == ["matthews_correlation", "accuracy"]
+    assert (read.model_name, read.eval_results) == ("run", list(results))
+
+
+def test_front_matter_leaves_out_what_is_not_known():
+    read = ModelCard(card()).data.to_dict()
+    assert not {"base_model", "datasets", "metrics", "model-index"} & read.keys()
+
+
+@pytest.mark.parametrize(("source", "name"), [("albert/albert-base-v2", "albert/albert-base-v2"), ("tiny", None)])
+def test_model_of_the_hub_is_the_base_model(source, name):
+    assert (hub_name(source), name_in_card(source)) == (name, source)
+
+
+def test_model_on_this_machine_is_named_without_its_path(tmp_path, monkeypatch):
+    (tmp_path / "runs" / "night").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+    for source in (str(tmp_path / "runs" / "night"), "runs/night", f"{tmp_path}/gone/night"):
+        assert (hub_name(source), name_in_card(source)) == (None, "night")
 
 
 @pytest.mark.parametrize(

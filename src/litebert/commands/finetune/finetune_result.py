@@ -10,9 +10,11 @@ from torch import nn
 from litebert.commands.finetune.best_evaluation import BestEvaluation
 from litebert.commands.finetune.comparison import Scores
 from litebert.commands.finetune.finetune_settings import FinetuneRun, LabelledFiles
+from litebert.commands.finetune.hub_results import hub_dataset, hub_results
 from litebert.commands.finetune.setup import RunData
 from litebert.commands.result import Result
-from litebert.commands.runs.model_card import model_card
+from litebert.commands.runs.model_card import HubMetadata, hub_name, model_card, name_in_card
+from litebert.files import model_name
 from litebert.logs import readable_seconds
 from litebert.tasks.types.registry import get_task_type
 
@@ -74,14 +76,29 @@ class FinetuneResult(Result):
 
 def provenance(run: FinetuneRun, data: RunData) -> dict[str, str]:
     """What the run trains and how, in words: for the model card and `environment.json`."""
-    is_new = bool(get_task_type(data.task.task_type).head) and not run.keep_head
-    head = "a new head" if is_new else "its own head"
     return {
         "objective": data.task.task_type.replace("_", " "),
-        "initialization": "random" if run.from_scratch else f"weights of {run.model}, {head}",
+        "initialization": _initialization(run, data, of=run.model),
         "exported model": f"the best by {data.task.metric_for_best_model} on the development examples",
         "development examples": f"{len(data.dev.examples):,}: {data.selection}",
     }
+
+
+def _initialization(run: FinetuneRun, data: RunData, *, of: str) -> str:
+    """What the run started from, with `of` as the name of its model."""
+    is_new = bool(get_task_type(data.task.task_type).head) and not run.keep_head
+    return "random" if run.from_scratch else f"weights of {of}, {'a new head' if is_new else 'its own head'}"
+
+
+def _hub_metadata(run: FinetuneRun, result: FinetuneResult, *, task: str) -> HubMetadata:
+    trained_on = hub_dataset(run.data, is_dev=False)
+    return HubMetadata(
+        task=task,
+        base_model=None if run.from_scratch else hub_name(run.model),
+        datasets=(trained_on.type,) if trained_on.is_on_hub else (),
+        name=model_name(str(result.model)),
+        results=hub_results(hub_dataset(run.data, is_dev=True), result.scores, task=task),
+    )
 
 
 def finetune_card(run: FinetuneRun, data: RunData, result: FinetuneResult, model: nn.Module) -> str:
@@ -89,6 +106,7 @@ def finetune_card(run: FinetuneRun, data: RunData, result: FinetuneResult, model
     card = get_task_type(data.task.task_type).card
     argument = card.pair_argument if card.pair_argument and len(data.task.text) > 1 else card.argument
     metric, words = data.task.metric_for_best_model, provenance(run, data)
+    words["initialization"] = _initialization(run, data, of=name_in_card(run.model))
     if result.best.temperature is not None:
         words["probabilities"] = (
             f"calibrated on the development examples: logits divided by {result.best.temperature:.3g}"
@@ -98,7 +116,7 @@ def finetune_card(run: FinetuneRun, data: RunData, result: FinetuneResult, model
     return model_card(
         model,
         title=card.title,
-        task=card.pipeline_tag,
+        hub=_hub_metadata(run, result, task=card.pipeline_tag),
         summary=" ".join(
             [f"Fine-tuned for {card.goal(data.task)}.", *(f"{each[0].upper()}{each[1:]}." for each in result.remarks)]
         ),

@@ -14,7 +14,7 @@ from litebert.commands.pretrain.pretrain_settings import PretrainRun
 from litebert.commands.pretrain.validation import PAIR_NAMES, ValidationScores
 from litebert.commands.result import Result
 from litebert.commands.runs.best_model import EVALUATION
-from litebert.commands.runs.model_card import model_card
+from litebert.commands.runs.model_card import HubMetadata, hub_name, model_card, name_in_card
 from litebert.commands.runs.run_directory import RunDirectory
 from litebert.errors import MissingExtraError
 from litebert.files import PRETRAINING_SETTINGS, README, json_bytes
@@ -127,7 +127,9 @@ def provenance(run: PretrainRun) -> dict[str, str]:
 
 
 def _card(result: PretrainResult, run: PretrainRun, model: nn.Module, *, evaluations: int, is_best: bool) -> str:
-    words = provenance(run)
+    words, start = provenance(run), run.init_checkpoint
+    if start is not None:
+        words["initialization"] = f"weights of {name_in_card(start)}"
     scores: dict[str, Any] = {"steps": result.steps, "tokens": result.tokens}
     if result.end:
         scores |= {
@@ -148,7 +150,7 @@ def _card(result: PretrainResult, run: PretrainRun, model: nn.Module, *, evaluat
     return model_card(
         model,
         title="An ALBERT encoder",
-        task="fill-mask",
+        hub=HubMetadata(task="fill-mask", base_model=None if start is None else hub_name(start)),
         summary=f"Pretrained with {' and '.join(words['objectives'].rsplit(', ', 1))}.",
         use='from litebert import Predictor\n\nPredictor.load(".").fill_mask("A sentence with a [MASK] in it.")',
         scores=scores,

@@ -1,13 +1,16 @@
 """Model cards: the README of a model directory, with the front matter of the Hugging Face hub."""
 
+import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
-from huggingface_hub import ModelCardData
+from huggingface_hub import EvalResult, ModelCardData
 from torch import nn
 
 from litebert import __version__
 from litebert.commands.runs.card_settings import CardSettings
+from litebert.files import model_name, path_of
 from litebert.model.io.model_directory import spec_of
 from litebert.model.io.model_spec import auto_class, transformers_incompatibility
 from litebert.tasks.metrics.text_table import markdown_table
@@ -20,13 +23,30 @@ model = {auto_class}.from_pretrained(".", trust_remote_code=True)
 tokenizer = AutoTokenizer.from_pretrained(".", trust_remote_code=True)
 ```"""
 """The tokenizer too: `AutoTokenizer` reads the type of the model from `config.json`."""
+_HUB_NAME: Final = re.compile(r"\w[\w.-]*/[\w.-]+")
+
+
+@dataclass(frozen=True, kw_only=True)
+class HubMetadata:
+    """What the hub reads about a model in the front matter of its card, besides what its author says."""
+
+    task: str
+    """Pipeline tag, such as `fill-mask` or `text-classification`."""
+    base_model: str | None = None
+    """Name on the hub of the model that the run started from."""
+    datasets: tuple[str, ...] = ()
+    """Names of the training data on the hub."""
+    name: str = ""
+    """Name of the model beside its `results`."""
+    results: tuple[EvalResult, ...] = ()
+    """Scores on the development examples."""
 
 
 def model_card(
     model: nn.Module,
     *,
     title: str,
-    task: str,
+    hub: HubMetadata,
     summary: str,
     use: str,
     scores: Mapping[str, Any],
@@ -38,22 +58,15 @@ def model_card(
     Args:
         model: the model of the directory; decides what the card says about transformers.
         title: heading.
-        task: pipeline tag, such as `fill-mask` or `text-classification`.
+        hub: for the front matter: task, origin and scores.
         summary: description of the model.
         use: example code.
         scores: metric → value, shown as a table.
         settings: training configuration, shown as a table.
         card: licence and languages, for the front matter, and intended uses.
     """
-    data = ModelCardData(
-        license=card.license,
-        language=list(card.language) or None,
-        library_name="litebert",
-        pipeline_tag=task,
-        tags=["albert", "litebert"],
-    )
     parts = [
-        f"---\n{data.to_yaml()}\n---",
+        f"---\n{_front_matter(hub, card).to_yaml()}\n---",
         f"# {title}",
         summary,
         *([f"## Intended uses and limitations\n\n{card.intended_uses.strip()}"] if card.intended_uses else []),
@@ -63,6 +76,31 @@ def model_card(
         "## Training configuration\n\n" + _table("setting", {"litebert": __version__, **settings}),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def name_in_card(source: str) -> str:
+    """The start model of a run as a card names it: its name on the hub, or that of its directory without the path."""
+    return hub_name(source) or model_name(source)
+
+
+def hub_name(source: str) -> str | None:
+    """`source` if it is the name of a model on the hub, and not a place on this machine."""
+    return source if _HUB_NAME.fullmatch(source) and not path_of(source).exists() else None
+
+
+def _front_matter(hub: HubMetadata, card: CardSettings) -> ModelCardData:
+    results = list(hub.results)
+    return ModelCardData(
+        license=card.license,
+        language=list(card.language) or None,
+        library_name="litebert",
+        pipeline_tag=hub.task,
+        tags=["albert", "litebert"],
+        base_model=hub.base_model,
+        datasets=list(hub.datasets) or None,
+        metrics=list(dict.fromkeys(result.metric_type for result in results)) or None,
+        **({"model_name": hub.name, "eval_results": results} if results else {}),
+    )
 
 
 def _transformers_note(model: nn.Module) -> str:
