@@ -36,6 +36,7 @@ from litebert.commands.finetune.setup import (
 )
 from litebert.commands.runs.best_model import EVALUATION, BestModel, evaluation_file
 from litebert.commands.runs.run_directory import RunDirectory
+from litebert.commands.runs.run_log import RunLog, run_log
 from litebert.commands.runs.run_precision import warn_slow_bf16, with_measured_precision, with_saved_precision
 from litebert.errors import CheckpointError, ConfigError, NotFiniteError
 from litebert.files import README, write_text
@@ -71,7 +72,7 @@ def finetune(run: FinetuneRun, out: Path, *, callbacks: Sequence[Callback] = ())
     """
     if local_model_directory(run.model).resolve() in (out.resolve(), RunDirectory(out).model.resolve()):
         raise ConfigError(f"out: {out} is the run of the model to start from; choose another --out")
-    with distributed_context(run.train) as world, run.compute.kernels():
+    with run_log() as log, distributed_context(run.train) as world, run.compute.kernels():
         run = with_saved_precision(run, out, world)
         directory = world.on_rank_zero(lambda: open_directory(run, out))
         if done := directory.result(FinetuneResult):
@@ -81,11 +82,16 @@ def finetune(run: FinetuneRun, out: Path, *, callbacks: Sequence[Callback] = ())
             logger.info("%s: this run is finished; its result is returned", out)
             return done
         world.on_rank_zero(directory.validate_can_continue)
-        return _train(run, directory, world, callbacks)
+        return _train(run, directory, world, callbacks, log=log)
 
 
 def _train(
-    run: FinetuneRun, directory: RunDirectory, world: DistributedContext, callbacks: Sequence[Callback]
+    run: FinetuneRun,
+    directory: RunDirectory,
+    world: DistributedContext,
+    callbacks: Sequence[Callback],
+    *,
+    log: RunLog,
 ) -> FinetuneResult:
     data = read_data(run)
     if run.calibrate:
@@ -133,7 +139,7 @@ def _train(
     # Everything is read and validated now; nothing was written so far.
     world.on_rank_zero(lambda: directory.begin(run, command="finetune"))
     baselines = world.on_rank_zero(lambda: baseline_scores(data) if run.baseline else {})
-    trained = trainer.fit(on_locked=lambda: _continue(directory, run, data, model_fingerprint))
+    trained = trainer.fit(on_locked=lambda: _continue(directory, run, data, model_fingerprint, log=log))
     return world.on_rank_zero(lambda: _finish(run, data, trained, pipeline, directory, baselines))
 
 
@@ -189,13 +195,14 @@ def _validate_same_examples(directory: RunDirectory, dev: EvaluationSet) -> None
         )
 
 
-def _continue(directory: RunDirectory, run: FinetuneRun, data: RunData, model_fingerprint: str) -> None:
+def _continue(directory: RunDirectory, run: FinetuneRun, data: RunData, model_fingerprint: str, *, log: RunLog) -> None:
     """Without a checkpoint, nothing stays of the run there: it may have had another model and other rows."""
     if not directory.has_checkpoint:
         directory.write_environment({**provenance(run, data), _MODEL_FINGERPRINT: model_fingerprint})
         if data.is_split:
             write_dev_rows(directory.path, data.train, data.dev)
     directory.continue_with(run, command="finetune")
+    log.write_to(directory.log)
 
 
 def _finish(

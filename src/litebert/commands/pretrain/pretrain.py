@@ -24,6 +24,7 @@ from litebert.commands.pretrain.progressive_layers import ProgressiveLayers
 from litebert.commands.pretrain.validation import ValidationScores, ValidationSet
 from litebert.commands.runs.best_model import BestModel, Metrics, evaluation_file, step_of_best
 from litebert.commands.runs.run_directory import RunDirectory
+from litebert.commands.runs.run_log import RunLog, run_log
 from litebert.commands.runs.run_precision import warn_slow_bf16, with_measured_precision, with_saved_precision
 from litebert.corpus.statistics.token_frequency import unigram_entropy
 from litebert.errors import CheckpointError
@@ -48,19 +49,20 @@ _DRAWN_BY = ("sampling", "max_eval_examples", "eval_pair_objectives")
 
 def pretrain(run: PretrainRun, out: Path, *, callbacks: Sequence[Callback] = ()) -> PretrainResult:
     """Train on `run.corpus` for `run.train.duration`; an unfinished run in `out` is resumed."""
-    start = PretrainStart.of(run)
-    with distributed_context(run.train) as world, run.compute.kernels():
-        run = with_measured_precision(with_saved_precision(run, out, world), run.model, world)
-        allowed = run.train.allow_config_changes
-        directory = world.on_rank_zero(lambda: RunDirectory.open(out, run, command="pretrain", allowed=allowed))
-        if result := directory.result(PretrainResult):
-            world.on_rank_zero(lambda: _validate_same_inputs(start, result, out))
-            world.on_rank_zero(directory.write_changes)
-            logger.info("%s: the run is finished; returning its result", out)
-            return result
-        world.on_rank_zero(directory.validate_can_continue)
-        world.on_rank_zero(lambda: warn_slow_bf16(run.train.precision, world.device))
-        return _train(replace(start, run=run), directory, world, callbacks)
+    with run_log() as log:
+        start = PretrainStart.of(run)
+        with distributed_context(run.train) as world, run.compute.kernels():
+            run = with_measured_precision(with_saved_precision(run, out, world), run.model, world)
+            allowed = run.train.allow_config_changes
+            directory = world.on_rank_zero(lambda: RunDirectory.open(out, run, command="pretrain", allowed=allowed))
+            if result := directory.result(PretrainResult):
+                world.on_rank_zero(lambda: _validate_same_inputs(start, result, out))
+                world.on_rank_zero(directory.write_changes)
+                logger.info("%s: the run is finished; returning its result", out)
+                return result
+            world.on_rank_zero(directory.validate_can_continue)
+            world.on_rank_zero(lambda: warn_slow_bf16(run.train.precision, world.device))
+            return _train(replace(start, run=run), directory, world, callbacks, log=log)
 
 
 def _validate_same_inputs(start: PretrainStart, result: PretrainResult, out: Path) -> None:
@@ -83,7 +85,12 @@ def _validate_same_inputs(start: PretrainStart, result: PretrainResult, out: Pat
 
 
 def _train(
-    start: PretrainStart, directory: RunDirectory, world: DistributedContext, callbacks: Sequence[Callback]
+    start: PretrainStart,
+    directory: RunDirectory,
+    world: DistributedContext,
+    callbacks: Sequence[Callback],
+    *,
+    log: RunLog,
 ) -> PretrainResult:
     run = start.run
     weights = world.on_rank_zero(lambda: _weights_to_start_from(run, directory))
@@ -114,7 +121,7 @@ def _train(
     trainer.validate_checkpoint()
     # Everything that the settings name has been opened and validated; nothing was written until here.
     world.on_rank_zero(lambda: directory.begin(run, command="pretrain"))
-    trained = trainer.fit(on_locked=lambda: _continue(directory, start, initial_scores, weights))
+    trained = trainer.fit(on_locked=lambda: _continue(directory, start, initial_scores, weights, log=log))
     return _finish(
         *(start, trained),
         model=model,
@@ -280,7 +287,7 @@ def _same_examples(directory: RunDirectory, start: PretrainStart) -> bool:
 
 
 def _continue(
-    directory: RunDirectory, start: PretrainStart, initial_scores: ValidationScores | None, weights: str
+    directory: RunDirectory, start: PretrainStart, initial_scores: ValidationScores | None, weights: str, *, log: RunLog
 ) -> None:
     """Without a checkpoint, nothing stays of the run there: it may have had other weights, settings and documents.
 
@@ -295,3 +302,4 @@ def _continue(
     elif not _same_examples(directory, start):
         directory.initial_scores.unlink(missing_ok=True)
     directory.continue_with(start.run, command="pretrain")
+    log.write_to(directory.log)

@@ -1,8 +1,8 @@
 """The run directory: the files of one run, and the settings with which it may be resumed.
 
-`settings.yaml` (resolved), `environment.json`, `metrics.jsonl`, `checkpoints/`, `model/` and, once the run is finished,
-`result.json`; `milestones/` where `train.milestones` names any. Pretraining adds `initial_scores.json`, `curves.html`,
-and `best/` or `last/` where `metric_for_best_model` is set.
+`settings.yaml` (resolved), `environment.json`, `train.log`, `metrics.jsonl`, `checkpoints/`, `model/` and, once the run
+is finished, `result.json`; `milestones/` where `train.milestones` names any. Pretraining adds `initial_scores.json`,
+`curves.html`, and `best/` or `last/` where `metric_for_best_model` is set.
 """
 
 import logging
@@ -77,6 +77,8 @@ class RunDirectory:
     """The resolved settings, written before the first step."""
     initial_scores = Inside("initial_scores.json")
     """Validation scores of a pretraining run before its first step."""
+    log = Inside("train.log")
+    """What was logged, with date and time."""
     metrics = Inside("metrics.jsonl")
     """One JSON object per logged step or evaluation."""
     model = Inside("model")
