@@ -4,6 +4,8 @@ import json
 import subprocess
 import sys
 
+import pytest
+
 FINETUNE = ["--model", "tiny", "--train", "rows.csv", "--out", "run"]
 REFUSED = [
     ["info", "tinny"],
@@ -77,11 +79,33 @@ for words in json.loads(sys.argv[1]):
 """
 
 
+REFUSED_WITH_FILES = {
+    ("pretrain", "tiny", "sampling.max_length=5000", "--corpus", "corpus", "--out", "new"): 2,
+    ("finetune", "max_length=5000", "--model", "run", "--train", "labelled.csv", "--out", "new"): 2,
+    ("finetune", "--model", "run", "--train", "absent.csv", "--out", "new"): 3,
+    ("finetune", "cola", "--model", "run", "--task-dir", "absent", "--out", "new"): 3,
+    ("finetune", "cola", "max_length=5000", "--model", "run", "--task-dir", "absent", "--out", "new"): 2,
+}
+"""Command line that names what is there → exit code."""
+
+
+def exit_codes(lines, directory=None):
+    """Of each line: its words, its exit code, and whether torch was imported so far; and what was written to stderr."""
+    words = [sys.executable, "-c", SCRIPT, json.dumps(lines)]
+    done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=120, cwd=directory)
+    return [json.loads(line) for line in done.stdout.splitlines()], done.stderr
+
+
 def test_wrong_settings_are_refused_before_torch_is_imported():
-    words = [sys.executable, "-c", SCRIPT, json.dumps(REFUSED)]
-    done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=120)
-    found = [json.loads(line) for line in done.stdout.splitlines()]
-    assert found == [[each, 2, False] for each in REFUSED], done.stderr
+    found, said = exit_codes(REFUSED)
+    assert found == [[each, 2, False] for each in REFUSED], said
+
+
+@pytest.mark.parametrize("line", REFUSED_WITH_FILES)
+def test_settings_that_do_not_fit_model_or_files_are_refused_before_torch_is_imported(line, made):
+    found, said = exit_codes([line], made)
+    assert found == [[list(line), REFUSED_WITH_FILES[line], False]], said
+    assert not (made / "new").exists()
 
 
 def test_help_imports_neither_torch_nor_pydantic():

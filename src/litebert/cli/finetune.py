@@ -90,6 +90,7 @@ def finetune(
         print_settings: print the resolved settings and stop
     """
     from litebert.commands.finetune.finetune_settings import load_finetune_config
+    from litebert.commands.finetune.missing_inputs import validate_inputs_exist
     from litebert.settings import write_yaml
 
     recipe, settings = recipe_and_settings(recipe, settings)
@@ -99,6 +100,7 @@ def finetune(
     if print_settings:
         print(write_yaml(config.to_dict()), end="")
         return
+    validate_inputs_exist(config, out)
     # Imports torch, which takes seconds: only once the settings are known to be valid.
     from litebert.commands.finetune.finetune import finetune as run
     from litebert.training.callbacks.progress_display import progress_display

@@ -94,6 +94,9 @@ def count_rows(
     With `skip_unlabelled` a table is read whole, because its task type decides whether an empty label is missing.
     """
     from litebert.hub_datasets import is_dataset_name, load_split
+
+    if not is_dataset_name(file) and not file.exists():
+        return None
     from litebert.tasks.read_labelled import format_of, read_any_table, rows_and_task_type  # imports torch
     from litebert.tasks.readers.labelled_rows import is_blank, without_blank_rows
     from litebert.tasks.readers.tables import open_table

@@ -19,7 +19,10 @@ from litebert.commands.recipes import load_recipe
 from litebert.commands.runs.card_settings import CardSettings
 from litebert.commands.runs.compute import Compute
 from litebert.errors import ConfigError, LitebertError
-from litebert.model.config import Pooling
+from litebert.files import path_of
+from litebert.model.config import ModelConfig, Pooling
+from litebert.model.io.hub import local_model_directory
+from litebert.model.io.model_spec import read_model_spec
 from litebert.model.layers.lora_settings import Freeze, LoRASettings
 from litebert.settings import NameOrNames, Settings, merged_settings, with_overrides
 from litebert.tasks.benchmarks.benchmarks import Split, benchmark_task
@@ -285,9 +288,31 @@ def load_finetune_config(
     complete = merged_settings(settings_for_size(BASE_HIDDEN_SIZE, SMALL_BATCH_ROWS).to_dict(), values)
     # Wrong settings are refused before a model or a file is opened.
     run = FinetuneRun.parse(complete, where=chosen.name)
-    if complete == values or not open_files:
+    if not open_files:
+        return run
+    _validate_max_length(run)
+    if complete == values:
         return run
     return FinetuneRun.parse(merged_settings(_defaults(run, out), values), where=chosen.name)
+
+
+def _validate_max_length(run: FinetuneRun) -> None:
+    """Raise ConfigError for a `max_length` that the model at a path does not read; no torch is imported."""
+    if run.max_length is None or not path_of(run.model).is_dir():
+        return
+    try:
+        config = read_model_spec(local_model_directory(run.model)).config
+    except LitebertError:  # which the run itself reports
+        return
+    validate_length_fits(run.max_length, config)
+
+
+def validate_length_fits(max_length: int, config: ModelConfig) -> None:
+    """Raise ConfigError for a `max_length` of more tokens than the model has positions."""
+    if max_length > config.max_position_embeddings:
+        raise ConfigError(
+            f"max_length: {max_length} tokens, but the model reads {config.max_position_embeddings}; reduce it"
+        )
 
 
 def _defaults(run: FinetuneRun, out: Path | None) -> dict[str, Any]:

@@ -9,7 +9,13 @@ import numpy as np
 import torch
 from torch import nn
 
-from litebert.commands.finetune.finetune_settings import BenchmarkFiles, DevSplit, FinetuneRun, LabelledFiles
+from litebert.commands.finetune.finetune_settings import (
+    BenchmarkFiles,
+    DevSplit,
+    FinetuneRun,
+    LabelledFiles,
+    validate_length_fits,
+)
 from litebert.errors import ConfigError, DataError
 from litebert.files import write_json, write_text
 from litebert.hub_datasets import is_dataset_name
@@ -241,10 +247,8 @@ def _validate_sizes(run: FinetuneRun, config: ModelConfig, tokenizer: Tokenizer)
             f"tokenizer: its vocabulary has {tokenizer.vocab_size} tokens, the model's {config.vocab_size}; give the "
             "tokenizer that the model was pretrained with"
         )
-    if (run.max_length or 0) > config.max_position_embeddings:
-        raise ConfigError(
-            f"max_length: {run.max_length} tokens, but the model reads {config.max_position_embeddings}; reduce it"
-        )
+    if run.max_length is not None:
+        validate_length_fits(run.max_length, config)
 
 
 def write_dev_rows(directory: Path, train: LabelledData, dev: LabelledData) -> None:

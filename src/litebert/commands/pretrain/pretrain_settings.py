@@ -90,6 +90,11 @@ class PretrainRun(Settings):
 
     @model_validator(mode="after")
     def _check(self) -> "PretrainRun":
+        if self.sampling.max_length > self.model.max_position_embeddings:
+            raise ValueError(
+                f"sampling.max_length: {self.sampling.max_length} tokens, but model.max_position_embeddings is "
+                f"{self.model.max_position_embeddings}; shorten the examples or give the model more positions"
+            )
         if self.progressive_depth is not None:
             with_fewer_layers(self.model, self.progressive_depth.initial_layers)
         if self.metric_for_best_model is not None:

@@ -61,7 +61,7 @@ class PretrainStart:
                 "share of its norm and they start from 0; use train.optimizer=adamw or muon"
             )
         tokenizer = Tokenizer.load(corpus.tokenizer_directory)
-        _validate_model(run.model, tokenizer, run.sampling.max_length)
+        _validate_model(run.model, tokenizer)
         return cls(run, corpus, data_mixture, tokenizer)
 
     @property
@@ -132,14 +132,9 @@ def _validate_validation_split(corpus: Path) -> None:
         raise DataError(f"{error}; or train without evaluation: max_eval_examples=0") from None
 
 
-def _validate_model(config: ModelConfig, tokenizer: Tokenizer, max_length: int) -> None:
+def _validate_model(config: ModelConfig, tokenizer: Tokenizer) -> None:
     if config.vocab_size != tokenizer.vocab_size:
         raise ConfigError(
             f"model.vocab_size: {config.vocab_size}, but the corpus's tokenizer has {tokenizer.vocab_size} tokens; "
             "leave the setting out to use that number"
-        )
-    if max_length > config.max_position_embeddings:
-        raise ConfigError(
-            f"sampling.max_length: {max_length} tokens, but model.max_position_embeddings is "
-            f"{config.max_position_embeddings}; shorten the examples or give the model more positions"
         )
