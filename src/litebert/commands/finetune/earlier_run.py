@@ -5,14 +5,14 @@ from pathlib import Path
 
 from litebert.commands.finetune.finetune_result import FinetuneResult
 from litebert.commands.finetune.finetune_settings import BenchmarkFiles, FinetuneRun, LabelledFiles
+from litebert.commands.finetune.missing_inputs import validate_local_files
 from litebert.commands.finetune.setup import read_examples
 from litebert.commands.fingerprint import fingerprint_of
 from litebert.commands.runs.run_directory import RunDirectory
-from litebert.errors import CheckpointError, ConfigError, DataError, LitebertError
+from litebert.errors import CheckpointError, ConfigError, LitebertError
 from litebert.hub_datasets import is_dataset_name, load_split
 from litebert.model.io.hub import local_model_directory
 from litebert.settings import read_yaml
-from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
 
 logger = logging.getLogger(__name__)
 
@@ -70,17 +70,11 @@ def validate_same_weights(run: FinetuneRun, result: FinetuneResult, out: Path) -
 
 def require_files(data: LabelledFiles | BenchmarkFiles) -> None:
     """Raise DataError, or MissingExtraError, if a file or data set does not exist."""
-    if isinstance(data, BenchmarkFiles):
-        for split in ("train", data.dev):
-            BenchmarkSplit(task=data.task, split=split, file=data.split_files.get(split)).path(data.directory)
-        return
-    for file in (data.train, data.dev):
-        if not isinstance(file, Path):
-            continue
-        if is_dataset_name(file):
+    validate_local_files(data)
+    files = (data.train, data.dev) if isinstance(data, LabelledFiles) else ()
+    for file in files:
+        if isinstance(file, Path) and is_dataset_name(file):
             load_split(file)
-        elif not file.exists():
-            raise DataError(f"{file}: no such file; check the path")
 
 
 def _reads_the_same(run: FinetuneRun, out: Path) -> bool:

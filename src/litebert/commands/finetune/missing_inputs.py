@@ -11,20 +11,16 @@ from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
 
 def validate_inputs_exist(run: FinetuneRun, out: Path) -> None:
     """Raise DataError if a file of the data is missing; the run in `out` may be finished and need none."""
-    if (out / RUN_SETTINGS).exists():
+    if not (out / RUN_SETTINGS).exists():
+        validate_local_files(run.data)
+
+
+def validate_local_files(data: LabelledFiles | BenchmarkFiles) -> None:
+    """Raise DataError if a file does not exist; data sets of the hub are not looked for."""
+    if isinstance(data, BenchmarkFiles):
+        for split in ("train", data.dev):
+            BenchmarkSplit(task=data.task, split=split, file=data.split_files.get(split)).path(data.directory)
         return
-    if isinstance(run.data, LabelledFiles):
-        _validate_files(run.data)
-    else:
-        _validate_splits(run.data)
-
-
-def _validate_files(data: LabelledFiles) -> None:
     for file in (data.train, data.dev):
         if isinstance(file, Path) and not is_dataset_name(file) and not file.exists():
             raise DataError(f"{file}: no such file; check the path")
-
-
-def _validate_splits(data: BenchmarkFiles) -> None:
-    for split in ("train", data.dev):
-        BenchmarkSplit(task=data.task, split=split, file=data.split_files.get(split)).path(data.directory)

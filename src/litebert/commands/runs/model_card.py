@@ -99,7 +99,8 @@ def _front_matter(hub: HubMetadata, card: CardSettings) -> ModelCardData:
         base_model=hub.base_model,
         datasets=list(hub.datasets) or None,
         metrics=list(dict.fromkeys(result.metric_type for result in results)) or None,
-        **({"model_name": hub.name, "eval_results": results} if results else {}),
+        model_name=hub.name if results else None,
+        eval_results=results or None,
     )
 
 
