@@ -161,6 +161,14 @@ def test_question_with_more_options_than_letters_is_an_error(predictors):
         predictors["chooser"].multiple_choice([("a", None, ["x"] * 27)])
 
 
+def test_taggers_take_texts_and_lists_of_words_together(predictors):
+    texts = ["the film was good.", "", "music"]
+    mixed = [SENTENCES[0], *texts]
+    expected = [*predictors["tagger"].classify_tokens(SENTENCES[:1]), *predictors["tagger"].classify_tokens(texts)]
+    assert predictors["tagger"](mixed) == predictors["tagger"].predict(mixed)
+    assert [each.labels for each in predictors["tagger"](mixed)] == [each.labels for each in expected]
+
+
 def test_predict_takes_arrays_of_words(predictors):
     sentences = [np.array(words) for words in SENTENCES]
     assert predictors["tagger"].predict(sentences) == predictors["tagger"].classify_tokens(SENTENCES)

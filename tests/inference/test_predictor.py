@@ -151,13 +151,13 @@ def test_predictor_sets_the_threads(saved):
         ("several", lambda model: model.classify(["a"]), r"call 'classify_multi_label'"),
         (
             "tagger",
-            lambda model: model.classify_tokens(["some words"]),
-            r"sentences\[0\]: expected a list of words, found 'some words'; split it",
+            lambda model: model.classify_tokens([["a"], ["some", 5]]),
+            r"sentences\[1\]: expected a list of words, found 5 in it",
         ),
         (
             "tagger",
             lambda model: model.classify_tokens("some words"),
-            "sentences: expected lists of words, found a text",
+            "sentences: expected a list of texts, found one text; put it into a list",
         ),
         ("tagger", lambda model: model.classify_tokens([[]]), r"sentences\[0\]: has no words; remove it"),
         (
@@ -172,7 +172,7 @@ def test_predictor_sets_the_threads(saved):
         (
             "tagger",
             lambda model: model.classify_tokens([["a"], 5]),
-            r"sentences\[1\]: expected a list of words, found 5",
+            r"sentences\[1\]: expected a text or a list of words, found 5",
         ),
         ("masked", lambda model: model.fill_mask("[MASK]", top_k=-1), "top_k: -1, expected 1 or more"),
         ("masked", lambda model: model.fill_masks(["[MASK]"], top_k=0), "top_k: 0, expected 1 or more"),

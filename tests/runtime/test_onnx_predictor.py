@@ -29,7 +29,7 @@ TEXTS = [
 FILM = ("What was good?", "the film was good, in 2024.")
 CONTEXTS = [FILM, ("Who?", "The old actor. " * 20), ("", ""), ("Why?", "Ä")]
 CHOICES = [("the film", "was _?", ["good", "bad", "x " * 60]), ("a", None, ["b", "c", "d"])]
-SENTENCES = [["the", "old", "actor"], ["music"] * 100, ["\u200b", "x"]]
+SENTENCES = [["the", "old", "actor"], ["music"] * 100, ["\u200b", "x"], "the old actor.", ""]
 CALLS = {
     "classifier": ("classify", (TEXTS,)),
     "regressor": ("regress", (TEXTS,)),

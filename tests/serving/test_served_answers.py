@@ -2,6 +2,7 @@
 
 import base64
 from collections.abc import Callable
+from dataclasses import asdict
 from functools import cache
 from inspect import iscoroutinefunction
 from typing import Any
@@ -17,7 +18,6 @@ from litebert.inference.predictor import Predictor
 from litebert.model.io.model_directory import save_model
 from litebert.model.models import ForSequenceClassification
 from litebert.serving.routes import embedding_routes, page_routes, prediction_routes, server_routes
-from litebert.serving.words_in_text import words_in
 from litebert.tasks.input_settings import TextInputSettings
 from support.models.tolerances import close_to, tolerance
 from support.programs.serving import Application
@@ -43,12 +43,12 @@ def classify(predictor: Predictor, method: str, inputs: Any) -> Any:
 
 
 def tagged(predictor: Predictor, text: str) -> Any:
-    words = words_in(text)
-    (result,) = predictor.classify_tokens([[word.text for word in words]])
-    return [
-        {"word": word.text, "start": word.start, "end": word.end, "label": label}
-        for word, label in zip(words, result.labels, strict=True)
+    (result,) = predictor.classify_tokens([text])
+    words = [
+        {"word": text[start:end], "start": start, "end": end, "label": label, "probability": probability}
+        for (start, end), label, probability in zip(result.word_spans, result.labels, result.probabilities, strict=True)
     ]
+    return {"words": words, "entities": [asdict(each) for each in result.entities]}
 
 
 def answered(predictor: Predictor, question: str, context: str) -> Any:
@@ -95,7 +95,7 @@ cases = st.one_of(
             "tagger",
             "/token-classification",
             {"inputs": x},
-            lambda found: found[0]["words"],
+            lambda found: found[0],
             lambda model: tagged(model, x),
         )
     ),
@@ -219,10 +219,8 @@ def test_token_classification_gives_entities_as_spans_of_the_text(application):
         assert text[span["start"] : span["end"]] == span.get("text", span.get("word"))
     (same,) = application.ask("/token-classification", {"inputs": [["the", "film"]]}).json()
     assert [(word["start"], word["end"]) for word in same["words"]] == [(0, 3), (4, 8)]
-
-
-def test_words_in_a_text_keep_their_combining_marks():
-    assert [word.text for word in words_in("राम, दिल्ली में।")] == ["राम", ",", "दिल्ली", "में", "।"]
+    for span in same["entities"]:
+        assert "the film"[span["start"] : span["end"]] == span["text"]
 
 
 def test_tokenize_gives_ids_and_positions(application, tiny_tokenizer):

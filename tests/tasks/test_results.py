@@ -10,6 +10,7 @@ from litebert.tasks.results import (
     Candidate,
     Choice,
     Classification,
+    Entity,
     FilledMasks,
     MultiLabelPrediction,
     Regression,
@@ -26,7 +27,7 @@ from litebert.tasks.types.registry import task_types
         Regression(0.5),
         MultiLabelPrediction(("loud",), {"long": 0.1, "loud": 0.9}),
         Choice(0, 0.9, (0.9, 0.1)),
-        TokenPrediction(("O",), ()),
+        TokenPrediction(("O",), (), (0.9,), ((0, 1),)),
         FilledMasks(((Candidate("a", 0.9),),)),
         Answer("", 0, 0, 0.0, None, ()),
     ],
@@ -34,6 +35,14 @@ from litebert.tasks.types.registry import task_types
 )
 def test_columns_of_a_result_are_those_of_its_record(result):
     assert tuple(result.to_record()) == result.columns
+
+
+def test_entities_are_readable_in_a_table():
+    found = (Entity("PER", "Ada \n Lovelace", 0, 14, 0.9), Entity("LOC", "London", 18, 24, 0.5))
+    prediction = TokenPrediction(
+        ("B-PER", "I-PER", "O", "B-LOC"), found, (0.9,) * 4, ((0, 3), (6, 14), (15, 17), (18, 24))
+    )
+    assert prediction.to_table_row()["entities"] == "PER: Ada Lovelace; LOC: London"
 
 
 @pytest.mark.parametrize("task_type", task_types(), ids=lambda each: each.name)

@@ -16,6 +16,8 @@ from litebert.tasks.types.token_classification.token_examples import TokenExampl
 
 Text = str | tuple[str, str]
 """A text, or a text and its pair."""
+Sentence = str | Iterable[str]
+"""A running text, or a list of words."""
 Options = tuple[str, str | None, Sequence[str]]
 """A text, an optional question about it, and the options."""
 
@@ -71,17 +73,17 @@ def _choice_example(number: int, given: Any) -> ChoiceExample:
     )
 
 
-def word_examples(sentences: Iterable[Iterable[str]]) -> list[TokenExample]:
-    """An example for each sentence, which is a list of words."""
-    if isinstance(sentences, str):
-        raise ConfigError("sentences: expected lists of words, found a text; split it into words")
-    return [_word_example(number, words) for number, words in enumerate(_listed(sentences, "sentences"))]
+def word_examples(sentences: Iterable[Sentence]) -> list[TokenExample]:
+    """An example for each running text or list of words."""
+    listed = validate_texts(sentences, name="sentences")
+    return [_word_example(number, sentence) for number, sentence in enumerate(listed)]
 
 
 def _word_example(number: int, given: Any) -> TokenExample:
-    if isinstance(given, str) or not isinstance(given, Iterable):
-        advice = "; split it into words" if isinstance(given, str) else ""
-        raise ConfigError(f"sentences[{number}]: expected a list of words, found {given!r:.80}{advice}")
+    if isinstance(given, str):
+        return TokenExample.of_text(given)
+    if not isinstance(given, Iterable):
+        raise ConfigError(f"sentences[{number}]: expected a text or a list of words, found {given!r:.80}")
     words = tuple(given)
     if not words:
         raise ConfigError(f"sentences[{number}]: has no words; remove it")

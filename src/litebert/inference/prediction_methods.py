@@ -7,7 +7,7 @@ from typing import Any, Final, Literal, NamedTuple
 import numpy as np
 
 from litebert.errors import ConfigError
-from litebert.inference.method_inputs import EXAMPLES, Options, Text, validate_single_texts
+from litebert.inference.method_inputs import EXAMPLES, Options, Sentence, Text, validate_single_texts
 from litebert.tasks.masked_text import DEFAULT_TOP_K
 from litebert.tasks.results import Candidate, Choice, Classification, FilledMasks, MultiLabelPrediction, TokenPrediction
 from litebert.tasks.types.extractive_qa.span_scores import Answer
@@ -124,8 +124,12 @@ class PredictionMethods(ABC):
         """The best option of each question; all have equally many."""
         return self._examples_results("multiple_choice", questions)
 
-    def classify_tokens(self, sentences: Iterable[Iterable[str]]) -> list[TokenPrediction]:
-        """The label of each word of each sentence, which is a list of words."""
+    def classify_tokens(self, sentences: Iterable[Sentence]) -> list[TokenPrediction]:
+        """The labels of the words of each sentence, and the entities that they mark, with their probabilities.
+
+        A sentence is a running text of any length, whose punctuation becomes words of its own, or a list of words.
+        `sentence[entity.start:entity.end]` is the entity in both. An empty text has no words and no entities.
+        """
         return self._examples_results("classify_tokens", sentences)
 
     def resolve_pronouns(self, pairs: Iterable[tuple[str, str]]) -> list[Classification]:

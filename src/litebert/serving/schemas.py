@@ -266,15 +266,18 @@ class LabelledWord(Reply):
     start: int
     end: int
     label: str
+    probability: float
 
 
 class LabelledEntity(Reply):
-    """Words that are one entity."""
+    """Words that are one entity; positions as those of a word."""
 
     label: str
     text: str
     start: int
     end: int
+    probability: float
+    """The mean of those of its words."""
 
 
 class TaggedText(Reply):

@@ -96,7 +96,7 @@ class RowFormat(OutputFormat):
     """Input rows with their predictions, as the lines of a table."""
 
     def __init__(self, input_file: Path, output: Path) -> None:
-        self._input_file, self._is_tsv = input_file, output.suffix == ".tsv"
+        self._input_file, self._ending = input_file, output.suffix
         self._table = TableFormat(output, like=input_file)
         self.state = self._table.state
         self._columns: list[str] | None = None
@@ -105,14 +105,14 @@ class RowFormat(OutputFormat):
         """Raise OutputError where a row has a column of the results, or what .tsv cannot hold."""
         for row in rows:
             self._validate_names(row, added)
-            if self._is_tsv:
+            if self._ending == ".tsv":
                 self._validate_fields(row)
 
     def render(self, rows: Sequence[Row], results: Sequence[Any]) -> str:
         """The rows with the records of their results; OutputError where a row has such a column already."""
-        return self._table.lines(
-            [self._joined(row, result.to_record()) for row, result in zip(rows, results, strict=True)]
-        )
+        nested = self._ending == ".jsonl"
+        records = [result.to_record() if nested else result.to_table_row() for result in results]
+        return self._table.lines([self._joined(*pair) for pair in zip(rows, records, strict=True)])
 
     def _joined(self, row: Row, record: Record) -> Record:
         self._validate_names(row, record)

@@ -7,13 +7,15 @@ Torch-free: shared by the task types and by `litebert.runtime`.
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from math import prod
+from statistics import fmean
 from typing import Any, ClassVar, Final
 
 import numpy as np
 
 from litebert.tasks.metrics.entities import all_have_prefixes, entities
+from litebert.tasks.word_spans import Span
 
 LETTERS: Final = tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 """Names of the options of a multiple choice."""
@@ -33,6 +35,10 @@ class DecodedPrediction(ABC):
     @abstractmethod
     def to_record(self) -> dict[str, Any]:
         """The columns that `predict` adds to an input row; `prediction` is the first."""
+
+    def to_table_row(self) -> dict[str, Any]:
+        """`to_record` for CSV and TSV, which leave out lists and objects."""
+        return self.to_record()
 
     @property
     def counts(self) -> dict[str, int]:
@@ -159,31 +165,46 @@ def decode_choice(probabilities: np.ndarray, example: Any, labels: Sequence[str]
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """Words that the predicted labels mark as one entity."""
+    """Words that the predicted labels mark as one entity: `sentence[start:end]` of a text or a list of words."""
 
     label: str
     text: str
+    """The part of the text; the words of a list with spaces between them."""
     start: int
-    """Index of its first word."""
+    """Its first character in the text; for a list of words the index of its first word."""
     end: int
-    """Index of the word after its last."""
+    """The character after its last; for a list the index of the word after its last."""
+    probability: float
+    """The mean of the probabilities of the labels of its words (`TokenPrediction.probabilities`)."""
 
 
 @dataclass(frozen=True, slots=True)
 class TokenPrediction(DecodedPrediction):
     """A label for each word of a sentence."""
 
-    columns = ("prediction", "labels", "entities")
+    columns = ("prediction", "labels", "entities", "probabilities", "word_spans")
     labels: tuple[str, ...]
     entities: tuple[Entity, ...]
+    """In the order of the text."""
+    probabilities: tuple[float, ...]
+    """Of the label of each word: the softmax at its first token."""
+    word_spans: tuple[Span, ...]
+    """Where each word is, as `start` and `end` of an entity."""
 
     def to_record(self) -> dict[str, Any]:
-        """Labels and entities."""
+        """Labels, entities, and probability and position of each word."""
         return {
             "prediction": " ".join(self.labels),
             "labels": list(self.labels),
-            "entities": [{"label": each.label, "text": each.text} for each in self.entities],
+            "entities": [asdict(each) for each in self.entities],
+            "probabilities": list(self.probabilities),
+            "word_spans": list(map(list, self.word_spans)),
         }
+
+    def to_table_row(self) -> dict[str, Any]:
+        """Labels and entities as texts, such as `PER: Ada Lovelace; LOC: London`."""
+        found = (f"{each.label}: {' '.join(each.text.split())}" for each in self.entities)
+        return {**self.to_record(), "entities": "; ".join(found)}
 
     @property
     def counts(self) -> dict[str, int]:
@@ -195,8 +216,12 @@ def decode_words(probabilities: np.ndarray, example: Any, labels: Sequence[str],
     """The most probable label of each word, and the entities that these labels mark."""
     predicted = tuple(labels[index] for index in probabilities.argmax(-1))
     found = sorted(entities(predicted, letters=all_have_prefixes(labels)), key=lambda entity: entity[1])
-    spans = (Entity(name, " ".join(example.words[start:end]), start, end) for name, start, end in found)
-    return TokenPrediction(predicted, tuple(spans))
+    of_words, spans = tuple(probabilities.max(-1).tolist()), tuple(example.word_spans)
+    marked = []
+    for name, first, after in found:
+        start, end = spans[first][0], spans[after - 1][1]
+        marked.append(Entity(name, example.part(start, end), start, end, fmean(of_words[first:after])))
+    return TokenPrediction(predicted, tuple(marked), of_words, spans)
 
 
 @dataclass(frozen=True, slots=True)

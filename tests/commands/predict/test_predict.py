@@ -5,6 +5,7 @@ import json
 import logging
 import shutil
 import types
+from dataclasses import asdict
 
 import pytest
 
@@ -154,14 +155,24 @@ def test_predict_writes_multiple_choice_letters(models, tmp_path, options):
     assert (row["prediction"], row["probability"]) == (expected.letter, pytest.approx(expected.probability))
 
 
-@pytest.mark.parametrize("source", [".txt", ".jsonl"])
-def test_predict_writes_token_labels(models, tmp_path, source):
-    path = tmp_path / f"in{source}"
-    path.write_text("the film\n" if source == ".txt" else json.dumps({"text": ["the", "film"]}) + "\n")
-    (row,) = predicted(models["tagger"], path, tmp_path / "out.jsonl")
-    (expected,) = Predictor.load(models["tagger"]).classify_tokens([["the", "film"]])
+@pytest.mark.parametrize("text", ["the film, (really)!", ["the", "film"]], ids=["text", "list"])
+def test_predict_writes_token_labels_and_entities(models, tmp_path, text):
+    path = write_table(tmp_path / "in.jsonl", [{"text": text}])
+    (row,) = predicted(models["tagger"], path, tmp_path / "out.jsonl", precision="fp32")
+    (expected,) = Predictor.load(models["tagger"], precision="fp32").classify_tokens([text])
+    assert row == json.loads(json.dumps({"text": text, **expected.to_record()}))
     assert (tuple(row["labels"]), row["prediction"]) == (expected.labels, " ".join(expected.labels))
-    assert [entity["label"] for entity in row["entities"]] == [entity.label for entity in expected.entities]
+    for entity, found in zip(row["entities"], expected.entities, strict=True):
+        assert entity == {**asdict(found), "text": found.text}
+
+
+def test_predict_writes_entities_into_a_cell(models, tmp_path):
+    text = "the film, (really)!"
+    path = write_table(tmp_path / "in.csv", [{"text": text}, {"text": " "}])
+    row, empty = predicted(models["tagger"], path, tmp_path / "out.csv")
+    (expected,) = Predictor.load(models["tagger"]).classify_tokens([text])
+    assert row == {"text": text, **{name: expected.to_table_row()[name] for name in ("prediction", "entities")}}
+    assert empty == {"text": " ", "prediction": "", "entities": ""}
 
 
 def test_predict_writes_mask_candidates(models, tmp_path):
@@ -246,7 +257,6 @@ def test_predict_writes_null_and_missing_fields_as_empty(models, tmp_path):
             DataError,
             r"in\.csv:2: column 'prediction' is where the prediction is written",
         ),
-        ("tagger", "text,x\n ,a\n", "out.csv", {}, DataError, r"in\.csv:2: field 'text': has no words"),
         ("chooser", "text\na\n", "out.csv", {}, DataError, "no columns with options, such as option1"),
         ("classifier", 'text\n"a\tb"\n', "out.tsv", {}, DataError, r"in\.csv:2: .* a tab or a line break"),
     ],
@@ -341,7 +351,7 @@ def test_predict_of_an_empty_text_is_that_of_the_special_tokens(models, tmp_path
 @pytest.mark.parametrize(
     ("model", "text", "message"),
     [
-        ("tagger", " ", "field 'text': has no words"),
+        ("tagger", [], "field 'text': has no words; remove the row"),
         ("masked", "no mask", r"'no mask': has no \[MASK\]"),
         ("masked", "[MASK] " * 600, "tokens, the model reads"),
     ],
@@ -349,8 +359,8 @@ def test_predict_of_an_empty_text_is_that_of_the_special_tokens(models, tmp_path
 def test_predict_finds_an_invalid_row_before_the_first_prediction(models, tmp_path, monkeypatch, model, text, message):
     monkeypatch.setattr(input_file, "ROWS_PER_WINDOW", 2)
     monkeypatch.setattr(input_file, "write_predictions", lambda *arguments, **options: pytest.fail("predicted"))
-    path = write_table(tmp_path / "in.csv", [{"text": each} for each in ("a [MASK]", "[MASK]", "the [MASK]", text)])
-    with pytest.raises(DataError, match=rf"in\.csv:5: .*{message}"):
+    path = write_table(tmp_path / "in.jsonl", [{"text": each} for each in ("a [MASK]", *["[MASK]"] * 3, text)])
+    with pytest.raises(DataError, match=rf"in\.jsonl:5: .*{message}"):
         predict(PredictRun(model=str(models[model]), input=path, output=tmp_path / "out.jsonl"))
 
 

@@ -78,6 +78,7 @@ def test_predict_conll_to_a_table_has_one_word_a_row(tagger, expected, tmp_path,
         rows = list(csv.DictReader(file, delimiter=separator))
     assert [row["word"] for row in rows] == [word for words in SENTENCES for word in words]
     assert [row["prediction"] for row in rows] == [tag for answer in expected for tag in answer.labels]
+    assert [row["probability"] for row in rows] == [str(each) for answer in expected for each in answer.probabilities]
     assert [row["sentence"] for row in rows] == ["1", "1", "1", "1", "2"]
 
 

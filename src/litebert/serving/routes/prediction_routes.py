@@ -1,10 +1,13 @@
 """Routes of fine-tuned models and of masked language models."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import accumulate
 from typing import Any, Final, cast
 
 from fastapi import APIRouter, Response
 
+from litebert.inference.method_inputs import word_examples
 from litebert.inference.prediction_methods import MAX_ANSWER_LENGTH, choice_texts
 from litebert.serving import schemas
 from litebert.serving.http.http_errors import ERROR_RESPONSES, RequestError, TooLargeError
@@ -12,7 +15,6 @@ from litebert.serving.model_operations import Operation, OperationInput
 from litebert.serving.served_model import ServedModel
 from litebert.serving.served_tasks import Scorer
 from litebert.serving.server_state import State
-from litebert.serving.words_in_text import Word, words_in
 
 SINGLE_TEXTS: Final = (
     'inputs: ["A", "B"] is one pair of texts, but the model was trained on single texts; send a batch as [["A"], ["B"]]'
@@ -117,14 +119,13 @@ async def token_classification(
     """For each text its words with their labels, and the entities that they form."""
     model = state.models.find(body.model, "/token-classification")
     given = schemas.as_list(body.inputs)
-    texts = [each if isinstance(each, str) else " ".join(each) for each in given]
-    words = [words_in(each) if isinstance(each, str) else _positions(each) for each in given]
-    if not all(words):
+    examples = word_examples(given)
+    if not all(each.words for each in examples):
         raise RequestError("inputs: a text has no words; remove it")
-    examples = [tuple(word.text for word in each) for each in words]
-    inputs = [OperationInput(each, [(" ".join(each),)]) for each in examples]
+    texts = [" ".join(each.words) for each in examples]
+    inputs = [OperationInput(sentence, [(text,)]) for sentence, text in zip(given, texts, strict=True)]
     results = await model.answer(Operation("classify_tokens"), inputs, headers=response.headers)
-    return [_tagged(*each) for each in zip(texts, words, results, strict=True)]
+    return [_tagged(*each) for each in zip(examples, results, strict=True)]
 
 
 @router.post("/question-answering")
@@ -160,22 +161,23 @@ def _scores(result: Any, labels: tuple[str, ...], raw: Callable[[float], float] 
     ]
 
 
-def _positions(words: list[str]) -> list[Word]:
-    """Words with their positions in the text that joins them by spaces."""
-    found, start = [], 0
-    for word in words:
-        found.append(Word(word, start, start + len(word)))
-        start += len(word) + 1
-    return found
+def _tagged(example: Any, prediction: Any) -> schemas.TaggedText:
+    """The prediction with positions in characters: of the text, or of the words of a list joined by spaces."""
+    spans, entities = prediction.word_spans, prediction.entities
+    if example.text is None:
+        spans = _joined_spans(example.words)
+        entities = [replace(each, start=spans[each.start][0], end=spans[each.end - 1][1]) for each in entities]
+    words = [
+        schemas.LabelledWord(word=word, start=start, end=end, label=label, probability=probability)
+        for word, (start, end), label, probability in zip(
+            example.words, spans, prediction.labels, prediction.probabilities, strict=True
+        )
+    ]
+    found = [schemas.LabelledEntity.model_validate(each, from_attributes=True) for each in entities]
+    return schemas.TaggedText(words=words, entities=found)
 
 
-def _tagged(text: str, words: list[Word], prediction: Any) -> schemas.TaggedText:
-    labelled = [
-        schemas.LabelledWord(word=word.text, start=word.start, end=word.end, label=label)
-        for word, label in zip(words, prediction.labels, strict=True)
-    ]
-    spans = [(each.label, words[each.start].start, words[each.end - 1].end) for each in prediction.entities]
-    entities = [
-        schemas.LabelledEntity(label=label, text=text[start:end], start=start, end=end) for label, start, end in spans
-    ]
-    return schemas.TaggedText(words=labelled, entities=entities)
+def _joined_spans(words: Sequence[str]) -> list[tuple[int, int]]:
+    """Positions of words in the text that joins them by spaces."""
+    ends = [end - 1 for end in accumulate(len(word) + 1 for word in words)]
+    return [(end - len(word), end) for word, end in zip(words, ends, strict=True)]

@@ -136,8 +136,10 @@ def _sentence_record(row: TokenExample, result: Any, given: Sequence[str]) -> di
 
 
 def _word_records(number: int, row: TokenExample, result: Any, given: Sequence[str]) -> Iterator[dict[str, Any]]:
-    for index, (word, label) in enumerate(zip(row.words, result.labels, strict=True)):
-        yield {"sentence": number, "word": word, **({"label": given[index]} if given else {}), "prediction": label}
+    predicted = zip(row.words, result.labels, result.probabilities, strict=True)
+    for index, (word, label, probability) in enumerate(predicted):
+        own = {"label": given[index]} if given else {}
+        yield {"sentence": number, "word": word, **own, "prediction": label, "probability": probability}
 
 
 def _output_format(input_file: Path, output: Path) -> OutputFormat:

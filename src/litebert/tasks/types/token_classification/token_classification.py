@@ -121,7 +121,7 @@ TOKEN_CLASSIFICATION: Final = TaskType(
         title="An ALBERT token classifier",
         pipeline_tag="token-classification",
         method="classify_tokens",
-        argument='[["some", "words"]]',
+        argument='["a text"]',
         pair_argument=None,
         goal=labels_goal,
     ),

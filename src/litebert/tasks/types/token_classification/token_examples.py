@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 
 from litebert.errors import ConfigError
 from litebert.tasks.encoded import Encoded, Feature
 from litebert.tasks.labelled_data import normalized_text
+from litebert.tasks.word_spans import Span, word_spans
 from litebert.tokenization.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -37,6 +38,22 @@ class TokenExample:
     group: str | None = None
     slice: str | None = None
     id: str | None = None
+    text: str | None = None
+    """The running text whose words these are; None for a list of words."""
+
+    @classmethod
+    def of_text(cls, text: str) -> Self:
+        """The words of a running text, possibly none."""
+        return cls(words=tuple(text[start:end] for start, end in word_spans(text)), text=text)
+
+    @property
+    def word_spans(self) -> list[Span]:
+        """Where the words are: in the characters of the text, or in the list of words."""
+        return [(index, index + 1) for index in range(len(self.words))] if self.text is None else word_spans(self.text)
+
+    def part(self, start: int, end: int) -> str:
+        """The characters of the text, or the words of the list, from `start` to before `end`."""
+        return " ".join(self.words[start:end]) if self.text is None else self.text[start:end]
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -76,7 +93,7 @@ class TokenSequences(Encoded):
 
         labels = torch.full_like(inputs.input_ids, NO_LABEL)
         for row, index in enumerate(indices):
-            labels[row, torch.from_numpy(self.words[index][1])] = torch.tensor(self.targets[index])
+            labels[row, torch.from_numpy(self.words[index][1])] = torch.tensor(self.targets[index], dtype=labels.dtype)
         return labels
 
     def by_example(self, outputs: Sequence[Any]) -> Sequence[np.ndarray]:
@@ -88,7 +105,7 @@ class TokenSequences(Encoded):
 
 
 def encode_words(examples: Sequence[TokenExample], tokenizer: Tokenizer, settings: InputSettings) -> TokenSequences:
-    """`[CLS] words [SEP]` of each example, in several sequences if it is too long."""
+    """`[CLS] words [SEP]` of each example, in several sequences if it is too long, in one if it has no words."""
     budget = settings.max_length - NUM_SPECIAL_TOKENS
     if budget < 1:
         raise ConfigError(f"max_length: {settings.max_length} is too short for a word; set it to 3 or more")
@@ -97,11 +114,12 @@ def encode_words(examples: Sequence[TokenExample], tokenizer: Tokenizer, setting
     for index, each in enumerate(examples):
         # A word from which the tokenizer makes no token still needs a prediction.
         words = [next(ids)[:budget] or [tokenizer.unk_id] for _ in each.words]
-        for start, end in _split([len(word) for word in words], budget=budget):
+        lengths = [len(word) for word in words]
+        for start, end in _split(lengths, budget=budget):
             sequence = [tokenizer.cls_id, *chain.from_iterable(words[start:end]), tokenizer.sep_id]
             features.append(Feature(np.array(sequence, np.int32), np.zeros(len(sequence), np.int8)))
             targets.append(None if each.target is None else each.target[start:end])
-            positions.append((index, 1 + np.cumsum([0, *(len(word) for word in words[start : end - 1])])))
+            positions.append((index, 1 + np.cumsum([0, *lengths[start:end]])[:-1]))
     return TokenSequences(features, targets, tokenizer.pad_id, positions, [len(each.words) for each in examples])
 
 

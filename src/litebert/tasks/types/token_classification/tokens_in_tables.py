@@ -43,14 +43,14 @@ def read_token_lists(table: Table, columns: Columns, options: ReadOptions) -> Re
 
 
 def read_words(table: Table, columns: Columns) -> list[TokenExample]:
-    """The rows without labels: lists of words, or texts split at spaces."""
+    """The rows without labels: lists of words, or running texts, which may be empty."""
     column, examples = columns.text_name, []
     for row, text in zip(table.rows, table.texts(column, lists=True), strict=True):
         value = row.values[column]
-        words = tuple(map(str, value)) if isinstance(value, list) else tuple(text.split())
-        if not words:
+        if isinstance(value, list) and not value:
             raise DataError(f"{table.path}:{row.line}: field {column!r}: has no words; remove the row")
-        examples.append(TokenExample(words=words))
+        is_list = isinstance(value, list)
+        examples.append(TokenExample(words=tuple(map(str, value))) if is_list else TokenExample.of_text(text))
     return examples
 
 
