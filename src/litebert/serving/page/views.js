@@ -74,7 +74,10 @@ export function tagged(text, { words, entities }) {
   let end = 0;
   for (const span of spans) {
     const label = element("span", span.label, { class: "label" });
-    const mark = element("mark", [characters.slice(span.start, span.end).join(""), label], { class: "tag" });
+    const mark = element("mark", [characters.slice(span.start, span.end).join(""), label], {
+      class: "tag",
+      title: `probability ${span.probability.toFixed(3)}`,
+    });
     mark.style.setProperty("--tag", TAG_COLORS[labels.indexOf(span.label) % TAG_COLORS.length]);
     parts.push(characters.slice(end, span.start).join(""), mark);
     end = span.end;
