@@ -51,7 +51,8 @@ NAMES = {
     "book": "bookcorpus/a.txt gutenberg/a.txt classic-books-markdown/a/a.md",
     "minimal_pairs": "blimp/data/agreement.jsonl",
     "lines": "texts.txt stories.txt texts/a.txt",
-    "opinions": "labelled.csv test.csv dev.csv reviews.csv other.csv train.csv rows.csv reviews/a/b.csv tests/a.csv",
+    "opinions": "labelled.csv letters.csv test.csv dev.csv reviews.csv other.csv train.csv rows.csv "
+    "reviews/a/b.csv tests/a.csv",
     "opinion_rows": "text/labelled-train.jsonl text/labelled-dev.jsonl labelled-train.jsonl labelled-dev.jsonl",
     "new_texts": "new.csv",
     "tagged_words": "news.conll",
