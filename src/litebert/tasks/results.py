@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Final
 import numpy as np
 
 from litebert.tasks.metrics.entities import all_have_prefixes, entities
-from litebert.tasks.word_spans import Span
+from litebert.tokenization.normalize import Span
 
 LETTERS: Final = tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 """Names of the options of a multiple choice."""

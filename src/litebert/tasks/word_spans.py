@@ -4,9 +4,7 @@ import re
 from functools import cache
 
 from litebert.tokenization.letters import combining_marks, word_expression
-
-Span = tuple[int, int]
-"""The first character and the one after the last."""
+from litebert.tokenization.normalize import Span
 
 
 def word_spans(text: str) -> list[Span]:

@@ -15,7 +15,8 @@ import numpy as np
 from litebert.errors import ConfigError
 from litebert.tasks.encoded import Encoded, Feature
 from litebert.tasks.labelled_data import normalized_text
-from litebert.tasks.word_spans import Span, word_spans
+from litebert.tasks.word_spans import word_spans
+from litebert.tokenization.normalize import Span
 from litebert.tokenization.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
