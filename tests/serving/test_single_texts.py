@@ -2,6 +2,7 @@
 
 import pytest
 
+from litebert.export.export_model import export_model
 from litebert.model.io.model_directory import save_model
 from litebert.model.models import ForSequenceClassification
 from support.programs.serving import Application
@@ -13,15 +14,20 @@ TASKS = {
 }
 
 
-@pytest.fixture(scope="module")
-def server(tiny_tokenizer, small_config, tmp_path_factory):
+@pytest.fixture(scope="module", params=["torch", "onnx"])
+def server(request, tiny_tokenizer, small_config, tmp_path_factory):
     root, models = tmp_path_factory.mktemp("served"), []
     for name, task in TASKS.items():
         files = {**tiny_tokenizer.files(), **({"task.json": task} if task else {})}
         model = ForSequenceClassification(small_config, num_labels=2)
         options = {"labels": ("bad", "good"), "problem_type": "single_label_classification"}
         models.append(save_model(model, root / name, extra_files=files, **options))
-    with Application(*models) as running:
+    if request.param == "onnx":
+        pytest.importorskip("onnx")
+        for model in models:
+            export_model(model, root / "exported" / model.name)
+        models = [root / "exported" / model.name for model in models]
+    with Application(*models, runtime=request.param) as running:
         yield running
 
 

@@ -125,7 +125,14 @@ def _describe(source: Path, model: Any, tokenizer: Tokenizer) -> dict[str, Any]:
         return {**described, "task": "fill_mask" if name in MASKED_LANGUAGE_MODELS else "embedding"}
     task_type = task_type_of(source, spec)
     settings = task_type.settings.stored(source, max_length=config.max_position_embeddings)
-    return {**described, "task": task_type.name, "labels": spec.labels, "settings": settings.to_dict()}
+    saved = SavedTask.stored(source)
+    return {
+        **described,
+        "task": task_type.name,
+        "labels": spec.labels,
+        "settings": settings.to_dict(),
+        "reads_single_texts": saved is not None and saved.reads_single_texts,
+    }
 
 
 def _card(card: bytes, comparisons: Mapping[ExportPrecision, Comparison]) -> bytes:

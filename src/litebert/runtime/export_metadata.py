@@ -30,6 +30,8 @@ class ExportMetadata:
     """Label names in the order of the logits."""
     settings: dict[str, Any] = field(default_factory=dict)
     """How examples become sequences and outputs answers: `max_length`, for questions also the no-answer threshold."""
+    reads_single_texts: bool = False
+    """Whether it was fine-tuned on single texts; False where that is not known, as in files of earlier versions."""
     pooling: str = "mean"
     """Of the output `sentence_embedding`: `mean` or `cls`."""
     pairing: str | None = None
@@ -83,6 +85,7 @@ _TYPES: Final[dict[str, Any]] = {
     **dict.fromkeys(("litebert", "model", "task", "precision", "pooling", "vocabulary", "tokenizer"), str),
     **dict.fromkeys(("settings", "text_settings"), dict),
     "labels": list,
+    "reads_single_texts": bool,
     "pairing": str | None,
 }
 """Of the fields, as JSON holds them."""

@@ -45,7 +45,7 @@ class LoadedModel:
     precision: str
     """Its arithmetic; never `auto`."""
     reads_single_texts: bool = False
-    """Whether it was trained on single texts; False where that is not known, as of an export."""
+    """Whether it was trained on single texts; False where that is not known."""
     reads_long_texts: bool = False
     """Whether it was fine-tuned with `long_texts=windows`."""
 
@@ -141,6 +141,7 @@ def _load_torch(directory: Path, settings: ServeSettings, *, digest: str) -> Loa
         directory, precision=settings.precision or "fp32", device=settings.device, threads=settings.threads
     )
     backend: Any = predictor.backend
+    saved = getattr(backend, "saved_task", None)
     return LoadedModel(
         predictor,
         backend.tokenizer,
@@ -150,14 +151,9 @@ def _load_torch(directory: Path, settings: ServeSettings, *, digest: str) -> Loa
         pooling=getattr(backend.model, "pooling", "mean"),
         digest=digest,
         precision=predictor.precision,
-        reads_single_texts=_reads_single_texts(getattr(backend, "saved_task", None)),
+        reads_single_texts=saved is not None and saved.reads_single_texts,
         reads_long_texts=getattr(getattr(backend, "settings", None), "long_texts", None) == "windows",
     )
-
-
-def _reads_single_texts(saved: Any) -> bool:
-    """Whether the task that a model remembers, if any, is one of single texts."""
-    return saved is not None and saved.text is not None and saved.text_pair is None
 
 
 def _load_onnx(directory: Path, settings: ServeSettings, *, digest: str) -> LoadedModel:
@@ -176,7 +172,7 @@ def _load_onnx(directory: Path, settings: ServeSettings, *, digest: str) -> Load
         pooling=predictor.metadata.pooling,
         digest=digest,
         precision=precision or next(each for each, name in GRAPH_FILES.items() if (directory / name).is_file()),
-        reads_single_texts=reads_long_texts,
+        reads_single_texts=predictor.metadata.reads_single_texts or reads_long_texts,
         reads_long_texts=reads_long_texts,
     )
 

@@ -122,6 +122,11 @@ class SavedTask(Settings):
     options: tuple[str, ...] = ()
     """Columns of the options of a multiple choice, where they were named."""
 
+    @property
+    def reads_single_texts(self) -> bool:
+        """Whether its columns are known and have no second text."""
+        return self.text is not None and self.text_pair is None
+
     @classmethod
     def of(cls, task: Task, *, with_columns: bool = True) -> Self:
         """The task type and the columns of a task."""
