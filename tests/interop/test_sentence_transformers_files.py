@@ -1,7 +1,8 @@
-"""sentence-transformers computes the embeddings of litebert from a converted directory."""
+"""sentence-transformers computes the embeddings and the class probabilities of litebert."""
 
 import sys
 
+import numpy as np
 import pytest
 import torch
 
@@ -12,7 +13,7 @@ from litebert.interop.convert_weights import convert
 from litebert.manifest import verify_manifest
 from litebert.model.io.model_directory import save_model
 from litebert.model.models import ForPretraining, ForSequenceClassification, SentenceEmbedder
-from support.models.model_builders import MODERN
+from support.models.model_builders import MODERN, perturbed
 from support.models.tolerances import close_to
 
 TEXTS = ["The film was good, in 1999.", "music", "this story is awful " * 30]
@@ -87,6 +88,22 @@ def train(model, sentence_transformers, *, steps):
         loss([model.preprocess(TEXTS), model.preprocess(TEXTS[::-1])], None).backward()
         optimizer.step()
         optimizer.zero_grad()
+
+
+@pytest.mark.parametrize("changes", [{}, {**MODERN, "num_hidden_layers": 2}], ids=["albert", "modern"])
+@pytest.mark.filterwarnings("ignore")
+def test_cross_encoder_computes_the_probabilities_of_litebert(
+    sentence_transformers, tiny_tokenizer, small_config, tmp_path, changes
+):
+    labels = ("bad", "fair", "good")
+    model = perturbed(ForSequenceClassification(small_config.replace(**changes), num_labels=3))
+    options = {"labels": labels, "problem_type": "single_label_classification"}
+    directory = save_model(model, tmp_path / "model", extra_files=tiny_tokenizer.files(), **options)
+    pairs = [(text, "a play") for text in TEXTS]
+    cross_encoder = sentence_transformers.CrossEncoder(str(directory), trust_remote_code=bool(changes), device="cpu")
+    scores = cross_encoder.predict(pairs, apply_softmax=True)
+    found = Predictor.load(directory).classify(pairs)
+    assert scores == close_to(np.array([[each.probabilities[label] for label in labels] for each in found]))
 
 
 def test_convert_to_sentence_transformers_rejects_what_it_cannot_load(tiny_tokenizer, small_config, tmp_path):
