@@ -78,6 +78,21 @@ def test_inference_client_of_the_hub_gets_embeddings_and_similarities(url, saved
     assert np.array(found) == close_to(np.array([source @ other for other in others]))
 
 
+def test_inference_client_of_the_hub_gets_the_labels_of_a_text(saved, hub_client):
+    from litebert.serving.app import create_app
+    from litebert.serving.serve_settings import ServeSettings
+
+    probabilities = Predictor.load(saved["classifier"]).classify(["the film"])[0].probabilities
+    expected = sorted(probabilities.items(), key=lambda each: -each[1])
+    with listening(create_app(ServeSettings(models=(str(saved["classifier"]),)))) as address:
+        client = hub_client(address)
+        for options in ({}, {"top_k": 2}, {"function_to_apply": "softmax"}):
+            found = client.text_classification("the film", **options)
+            best = expected[: options.get("top_k")]
+            assert [each.label for each in found] == [label for label, _ in best]
+            assert np.array([each.score for each in found]) == close_to(np.array([score for _, score in best]))
+
+
 def test_classes_of_langchain_and_llama_index_get_embeddings_and_ranks(url, saved, hub_client):
     langchain = pytest.importorskip("langchain_huggingface")
     embeddings = pytest.importorskip("llama_index.embeddings.text_embeddings_inference")

@@ -100,10 +100,22 @@ def test_limits_are_in_the_messages(small):
         assert str(limit) in message
 
 
-def test_error_does_not_repeat_the_name_of_an_unknown_field(small):
-    response = small.ask("/predict", {"inputs": "a", "a private sentence": 1})
-    assert response.status_code == 422
-    assert response.json()["error"] == "body: Extra inputs are not permitted; see /docs"
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"a private sentence": 1}, "body: unknown field; see /docs"),
+        ({"parameters": {"a private sentence": 1}}, "parameters: unknown field; see /docs"),
+        ({"top_k": "private"}, "top_k: unknown field; see /docs"),
+        ({"parameters": {"return_all": "private"}}, "parameters.return_all: unknown field; see /docs"),
+        (
+            {"parameters": {"function_to_apply": "none"}},
+            "parameters.function_to_apply: none, but the scores of this model are those of softmax; leave it out",
+        ),
+    ],
+)
+def test_errors_name_a_wrong_field_but_do_not_repeat_text(small, fields, message):
+    response = small.ask("/predict", {"inputs": "a", **fields})
+    assert (response.status_code, response.json()["error"]) == (422, message)
 
 
 def test_fill_mask_limits_the_candidates_of_all_masks(saved):

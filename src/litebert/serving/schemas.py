@@ -179,6 +179,15 @@ class SimilarityRequest(TruncatedBody):
     parameters: SimilarityParameters | None = None
 
 
+class PredictParameters(Body):
+    """What `InferenceClient.text_classification` of huggingface_hub sends."""
+
+    top_k: Annotated[int, Field(ge=1)] | None = None
+    """Only the best labels, this many."""
+    function_to_apply: Literal["softmax", "sigmoid", "none"] | None = None
+    """That of the model, no other: `softmax`, for multi-label models `sigmoid`, for regression `none`."""
+
+
 class PredictRequest(TruncatedBody):
     """A text, a pair `[text, pair]`, or a list of `[text]` and `[text, pair]`, which is a batch."""
 
@@ -188,6 +197,8 @@ class PredictRequest(TruncatedBody):
     ]
     raw_scores: bool = False
     """Logarithms of the probabilities; log odds for multi-label models."""
+    parameters: PredictParameters | None = None
+    """With it the response is a list of results, for one text or pair too, as `InferenceClient` expects it."""
 
 
 class Score(Reply):

@@ -29,6 +29,8 @@ class Scorer:
     """Of `Predictor`."""
     raw_score: Callable[[float], float]
     """Probability or value → the score of /predict with `raw_scores`."""
+    function: str
+    """Logit → probability or value: `softmax`, `sigmoid` or `none`, as transformers names `function_to_apply`."""
     rerank_labels: Sequence[int] = ()
     """Numbers of labels with which the model serves /rerank, too."""
     raw_relevance: Callable[[float], float] = float
@@ -58,11 +60,11 @@ def _scores(scorer: Scorer) -> ServedTask:
 _ANSWERS: Final = ServedTask(operation=Operation("answer_batch"), example=("a", "b"), route="/question-answering")
 SERVED_TASKS: Final = {
     "classification": _scores(
-        Scorer(method="classify", raw_score=log, rerank_labels=(2,), raw_relevance=log_odds),
+        Scorer(method="classify", raw_score=log, function="softmax", rerank_labels=(2,), raw_relevance=log_odds),
     ),
-    "multi_label": _scores(Scorer(method="classify_multi_label", raw_score=log_odds)),
+    "multi_label": _scores(Scorer(method="classify_multi_label", raw_score=log_odds, function="sigmoid")),
     "regression": _scores(
-        Scorer(method="regress", raw_score=float, rerank_labels=(1,), model_type="reranker"),
+        Scorer(method="regress", raw_score=float, function="none", rerank_labels=(1,), model_type="reranker"),
     ),
     "multiple_choice": ServedTask(
         operation=Operation("multiple_choice"),

@@ -4,6 +4,7 @@ The shape of the body, and the types that exist there, are those of text-embeddi
 """
 
 import logging
+import re
 from collections.abc import Mapping
 from typing import Any, ClassVar, Final
 
@@ -122,8 +123,10 @@ ERROR_RESPONSES: Final = documented(*_ERRORS)
 """What any route that asks a model may return."""
 
 
-_SENTENCES: Final = {"model_attributes_type": "expected an object"}
+_SENTENCES: Final = {"model_attributes_type": "expected an object", "extra_forbidden": "unknown field"}
 """Instead of messages of pydantic that speak of Python."""
+_FIELD_NAME: Final = re.compile("[a-z][a-z_]{0,39}")
+"""What may be the name of a field of another version or server; anything else may be a text."""
 
 
 def add_error_handlers(app: FastAPI) -> None:
@@ -140,8 +143,9 @@ def _request_error(request: Request, error: Any) -> JSONResponse:
 def _invalid(request: Request, error: Any) -> JSONResponse:
     """Which field of a body is wrong, and how; of several problems the first one."""
     problem = error.errors()[0]
-    # The name of a field that does not exist is text of the request.
-    known = problem["loc"][:-1] if problem["type"] == "extra_forbidden" else problem["loc"]
+    known = problem["loc"]
+    if problem["type"] == "extra_forbidden" and not _FIELD_NAME.fullmatch(str(known[-1])):
+        known = known[:-1]  # the name of a field that does not exist is text of the request
     where = ".".join(map(str, known[1:] or known))
     sentence = _SENTENCES.get(problem["type"], problem["msg"])
     return RequestError(f"{where}: {sentence}; see /docs").response()

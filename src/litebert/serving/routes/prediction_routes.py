@@ -31,7 +31,7 @@ async def predict(
 ) -> list[schemas.Score] | list[list[schemas.Score]]:
     """Every label with its probability, best first, or the value of a regression model.
 
-    A list of results if `inputs` is a list of lists, else one result.
+    A list of results if `inputs` is a list of lists or if there are `parameters`, else one result.
     """
     model = state.models.find(body.model, "/predict")
     is_batch = isinstance(body.inputs, list) and isinstance(body.inputs[0], list)
@@ -40,10 +40,16 @@ async def predict(
         raise RequestError(SINGLE_TEXTS)
     inputs = [OperationInput(each, [(each,) if isinstance(each, str) else each]) for each in texts]
     scorer = _scorer(model)
+    parameters = body.parameters or schemas.PredictParameters()
+    if parameters.function_to_apply not in (None, scorer.function):
+        raise RequestError(
+            f"parameters.function_to_apply: {parameters.function_to_apply}, but the scores of this model are those of "
+            f"{scorer.function}; leave it out"
+        )
     results = await model.answer(Operation(scorer.method), inputs, truncate=body.truncate, headers=response.headers)
     raw = scorer.raw_score if body.raw_scores else None
-    scores = [_scores(each, model.loaded.labels, raw) for each in results]
-    return scores if is_batch else scores[0]
+    scores = [_scores(each, model.loaded.labels, raw)[: parameters.top_k] for each in results]
+    return scores if is_batch or body.parameters is not None else scores[0]
 
 
 @router.post("/rerank")
