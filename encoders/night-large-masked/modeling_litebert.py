@@ -237,7 +237,7 @@ class LitebertHead(LitebertPreTrainedModel):
         labels: Tensor | None = None,
         output_hidden_states: bool | None = None,
         return_dict: bool | None = None,
-    ) -> MaskedLMOutput | MultipleChoiceModelOutput | SequenceClassifierOutput | TokenClassifierOutput | tuple[Any, ...]:
+    ) -> MaskedLMOutput | MultipleChoiceModelOutput | SequenceClassifierOutput | TokenClassifierOutput | tuple:
         """Logits, and the loss; label -100 is ignored."""
         inputs = (input_ids, attention_mask, token_type_ids)
         rows = [None if tensor is None else tensor.flatten(0, -2) for tensor in inputs]
