@@ -187,6 +187,7 @@ def test_wrong_options_are_refused(exported, options, message):
 WRONG_TYPES = (
     *({"format": True}, {"format": 1.0}, {"task": []}, {"labels": "abc"}, {"labels": [1, 2, 3]}, {"settings": None}),
     *({"text_settings": None}, {"vocabulary": None}, {"tokenizer": None}, {"max_length": "96"}, {"pairing": 1}),
+    {"reads_single_texts": "yes"},
 )
 
 
@@ -232,6 +233,17 @@ def test_damaged_exports_are_refused(exported, tmp_path, damage, message):
     damage(copy / "onnx" / "model.onnx")
     with pytest.raises(CheckpointError, match=message):
         Predictor.load(copy)
+
+
+def test_exports_that_do_not_say_whether_they_read_single_texts_are_read(exported, tmp_path):
+    """Those of earlier versions."""
+    copy = tmp_path / "copy"
+    shutil.copytree(exported / "classifier", copy, ignore=shutil.ignore_patterns("SHA256SUMS"))
+    without = {"reads_single_texts"}
+    change_metadata(
+        copy / "onnx" / "model.onnx", lambda values: json.dumps({key: values[key] for key in values.keys() - without})
+    )
+    assert not Predictor.load(copy, precision="fp32").metadata.reads_single_texts
 
 
 def test_graph_that_cannot_be_read_is_refused(tmp_path):
