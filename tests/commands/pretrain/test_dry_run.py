@@ -210,3 +210,14 @@ def test_dry_run_command_prints_json_and_writes_nothing(corpus_directory, tmp_pa
 @pytest.mark.parametrize(("fraction", "shares"), [(0, {0: 1}), (0.75, {0: 0.25, 1: 0.75}), (0.25, {0: 0.75, 3: 0.25})])
 def test_dry_run_profiles_a_step_of_each_kind(fraction, shares):
     assert kinds_of_steps(SamplingSettings(causal_fraction=fraction)) == shares
+
+
+@pytest.mark.parametrize(
+    ("duration", "logged"), [("1 step", "passes over the corpus"), ("1 second", "--dry-run estimates the passes over it")]
+)
+def test_a_run_logs_the_passes_over_its_corpus_at_its_start(corpus_directory, tmp_path, caplog, duration, logged):
+    run = plan(corpus_directory, f"train.duration={duration}", "max_eval_examples=0")
+    with caplog.at_level("INFO", "litebert"):
+        pretrain(run, tmp_path / "run")
+    assert logged in caplog.text
+    assert logged in (tmp_path / "run" / "train.log").read_text()
