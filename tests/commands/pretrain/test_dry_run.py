@@ -213,7 +213,8 @@ def test_dry_run_profiles_a_step_of_each_kind(fraction, shares):
 
 
 @pytest.mark.parametrize(
-    ("duration", "logged"), [("1 step", "passes over the corpus"), ("1 second", "--dry-run estimates the passes over it")]
+    ("duration", "logged"),
+    [("1 step", "passes over the corpus"), ("1 second", "--dry-run estimates the passes over it")],
 )
 def test_a_run_logs_the_passes_over_its_corpus_at_its_start(corpus_directory, tmp_path, caplog, duration, logged):
     run = plan(corpus_directory, f"train.duration={duration}", "max_eval_examples=0")
