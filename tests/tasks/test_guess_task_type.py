@@ -108,6 +108,35 @@ def test_multi_label_is_not_guessed_from_a_separator_inside_names(tmp_path):
     assert labelled(tmp_path, ["a|b", "c", "c"]).labels == ("a|b", "c")
 
 
+@pytest.mark.parametrize("task_type", [None, "classification", "multi_label"])
+@pytest.mark.parametrize(
+    ("values", "sign", "written"),
+    [
+        (["billing", "delivery", "billing, delivery", "billing, delivery"], ",", "'billing|delivery'"),
+        (["a", "b", "c", "b; a", "a;c"], ";", "'b|a'"),
+        (["a,b", "b,a", "a,c", "c,a", "b,c", "c,b", "a,b,c"], ",", "'a|b'"),
+    ],
+)
+def test_labels_joined_with_another_sign_are_reported(tmp_path, caplog, task_type, values, sign, written):
+    labelled(tmp_path, values, task_type=task_type)
+    assert f"rows seem to have several labels with {sign!r} between them" in caplog.text
+    assert f"write '|' between labels, {written}, or lists in JSON lines" in caplog.text
+
+
+def test_labels_that_contain_a_comma_are_read_as_they_are(tmp_path, caplog):
+    labelled(tmp_path, ["Austin, TX", "Dallas, TX", "Austin, TX", "none"])
+    labelled(tmp_path, ["yes", "no", "yes, no"])  # one row only
+    labelled(tmp_path, ["a|b", "a", "b"])
+    assert "several labels" not in caplog.text
+
+
+def test_many_combinations_of_labels_are_an_error_that_names_the_separator(tmp_path):
+    names = "abcdef"
+    values = [f"{first}, {second}" for first in names for second in names if first != second]
+    with pytest.raises(DataError, match=r"field 'label': 30 rows seem to have several labels with ',' between them"):
+        labelled(tmp_path, values)
+
+
 def test_multiple_choice_is_guessed_from_columns_of_options(tmp_path):
     path = tmp_path / "x.csv"
     path.write_text("text,question,option1,option2,label\nIt is red.,What is it?,red,blue,A\nNo.,Why?,x,y,1\n")

@@ -48,7 +48,7 @@ def test_labels_in_lists_are_named_as_in_a_column(tmp_path):
 
 
 def test_read_labelled_rejects_another_task_type_for_json(tmp_path):
-    with pytest.raises(ConfigError, match=r"a \.json file has extractive_qa .*, not token_classification; remove"):
+    with pytest.raises(ConfigError, match=r"a \.json file has extractive_qa .*, not token_classification; .*\.jsonl"):
         read_labelled(tmp_path / "x.json", options=ReadOptions(task_type="token_classification"))
 
 

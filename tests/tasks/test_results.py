@@ -35,6 +35,8 @@ from litebert.tasks.types.registry import task_types
 )
 def test_columns_of_a_result_are_those_of_its_record(result):
     assert tuple(result.to_record()) == result.columns
+    assert tuple(result.to_table_row()) == tuple(each for each in result.columns if each not in result.nested_columns)
+    assert not any(isinstance(value, list | dict) for value in result.to_table_row().values())
 
 
 def test_entities_are_readable_in_a_table():

@@ -15,6 +15,7 @@ from litebert.tasks.readers.conllu import CONLLU, with_label
 from litebert.tasks.readers.csv_files import COMMA, CSV, delimiter_of
 from litebert.tasks.readers.tables import Row
 from litebert.tasks.readers.text_files import format_ending, iter_lines
+from litebert.tasks.results import DecodedPrediction
 
 Record = dict[str, Any]
 SUFFIXES: Final = (".jsonl", ".csv", ".tsv")
@@ -38,10 +39,12 @@ class OutputFormat(ABC):
         """The text after the last prediction."""
         return ""
 
-    def validate(self, rows: Sequence[Any], added: Collection[str]) -> None:  # noqa: B027 - most formats hold every row
+    def validate(  # noqa: B027 - most formats hold every row
+        self, rows: Sequence[Any], result: type[DecodedPrediction]
+    ) -> None:
         """Raise OutputError where `render` cannot write one of `rows`.
 
-        It is called for all rows in their order, before the first prediction; `added` are the columns of the results.
+        It is called for all rows in their order, before the first prediction; `result` is the class of the results.
         """
 
 
@@ -97,12 +100,14 @@ class RowFormat(OutputFormat):
 
     def __init__(self, input_file: Path, output: Path) -> None:
         self._input_file, self._ending = input_file, output.suffix
+        self._nested = output.suffix == ".jsonl"
         self._table = TableFormat(output, like=input_file)
         self.state = self._table.state
         self._columns: list[str] | None = None
 
-    def validate(self, rows: Sequence[Row], added: Collection[str]) -> None:
-        """Raise OutputError where a row has a column of the results, or what .tsv cannot hold."""
+    def validate(self, rows: Sequence[Row], result: type[DecodedPrediction]) -> None:
+        """Raise OutputError where a row has a column that is written, or what .tsv cannot hold."""
+        added = [name for name in result.columns if self._nested or name not in result.nested_columns]
         for row in rows:
             self._validate_names(row, added)
             if self._ending == ".tsv":
@@ -110,8 +115,7 @@ class RowFormat(OutputFormat):
 
     def render(self, rows: Sequence[Row], results: Sequence[Any]) -> str:
         """The rows with the records of their results; OutputError where a row has such a column already."""
-        nested = self._ending == ".jsonl"
-        records = [result.to_record() if nested else result.to_table_row() for result in results]
+        records = [result.to_record() if self._nested else result.to_table_row() for result in results]
         return self._table.lines([self._joined(*pair) for pair in zip(rows, records, strict=True)])
 
     def _joined(self, row: Row, record: Record) -> Record:

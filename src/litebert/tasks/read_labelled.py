@@ -57,7 +57,7 @@ def read_labelled(
     """
     options, pair = options or ReadOptions(), None
     if file_format := format_of(path, options.task_type):
-        task_type, reason = _with_format(path, types_with_format(path), options)
+        task_type, reason = _with_format(path, file_format, options)
         result = file_format.read(path, options)
     else:
         if table is None:
@@ -142,14 +142,14 @@ def validate_columns_apply(columns: Mapping[str, object], *files: Path) -> None:
         validate_not_given(columns, f"a {format_ending(files[0])} file has no named columns; leave them out")
 
 
-def _with_format(path: Path, fitting: Sequence[TaskType], options: ReadOptions) -> tuple[TaskType, str]:
-    ending = format_ending(path)
+def _with_format(path: Path, file_format: FileFormat, options: ReadOptions) -> tuple[TaskType, str]:
+    ending, fitting = format_ending(path), types_with_format(path)
     if options.task_type is None:
         return fitting[0], f"{ending} file"
     asked = get_task_type(options.task_type)
     if asked not in fitting:
         names = " or ".join(each.name for each in fitting)
-        raise ConfigError(f"{path}: a {ending} file has {names} data, not {asked.name}; remove the task type")
+        raise ConfigError(f"{path}: a {ending} file has {names} data, not {asked.name}; {file_format.other_data}")
     return asked, "as set"
 
 

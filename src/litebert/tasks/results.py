@@ -31,14 +31,16 @@ class DecodedPrediction(ABC):
     __slots__ = ()
     columns: ClassVar[tuple[str, ...]]
     """The keys of `to_record`; `predict` needs them before the first prediction."""
+    nested_columns: ClassVar[tuple[str, ...]] = ()
+    """Those whose values are lists or objects, which CSV and TSV leave out."""
 
     @abstractmethod
     def to_record(self) -> dict[str, Any]:
         """The columns that `predict` adds to an input row; `prediction` is the first."""
 
     def to_table_row(self) -> dict[str, Any]:
-        """`to_record` for CSV and TSV, which leave out lists and objects."""
-        return self.to_record()
+        """`to_record` for CSV and TSV, without `nested_columns`."""
+        return {name: value for name, value in self.to_record().items() if name not in self.nested_columns}
 
     @property
     def counts(self) -> dict[str, int]:
@@ -62,6 +64,7 @@ class Classification(DecodedPrediction):
     """The predicted label of one text."""
 
     columns = ("prediction", "probability", "probabilities")
+    nested_columns = ("probabilities",)
     label: str
     probability: float
     probabilities: dict[str, float]
@@ -106,6 +109,7 @@ class MultiLabelPrediction(DecodedPrediction):
     """The predicted labels of one text, possibly none."""
 
     columns = ("prediction", "labels", "probabilities")
+    nested_columns = ("labels", "probabilities")
     labels: tuple[str, ...]
     probabilities: dict[str, float]
     """Of every label, in the order of the model; they do not sum to one."""
@@ -139,6 +143,7 @@ class Choice(DecodedPrediction):
     """The best option."""
 
     columns = ("prediction", "probability", "probabilities")
+    nested_columns = ("probabilities",)
     index: int
     """From 0."""
     probability: float
@@ -183,6 +188,7 @@ class TokenPrediction(DecodedPrediction):
     """A label for each word of a sentence."""
 
     columns = ("prediction", "labels", "entities", "probabilities", "word_spans")
+    nested_columns = ("labels", "probabilities", "word_spans")
     labels: tuple[str, ...]
     entities: tuple[Entity, ...]
     """In the order of the text."""
@@ -204,7 +210,7 @@ class TokenPrediction(DecodedPrediction):
     def to_table_row(self) -> dict[str, Any]:
         """Labels and entities as texts, such as `PER: Ada Lovelace; LOC: London`."""
         found = (f"{each.label}: {' '.join(each.text.split())}" for each in self.entities)
-        return {**self.to_record(), "entities": "; ".join(found)}
+        return {"prediction": " ".join(self.labels), "entities": "; ".join(found)}
 
     @property
     def counts(self) -> dict[str, int]:
@@ -245,6 +251,7 @@ class FilledMasks(DecodedPrediction):
     """The candidates for every mask of a text."""
 
     columns = ("prediction", "probability", "masks")
+    nested_columns = ("masks",)
     masks: tuple[tuple[Candidate, ...], ...]
     """Best first."""
 

@@ -433,7 +433,7 @@ def test_ensemble_rejects_invalid_outputs_and_data_before_predicting(classifiers
     (tmp_path / "words.conll").write_text("the\nfilm\n")
     for model, file, found in [
         (member, "words.conll", r"cannot read \.conll files"),
-        (tagger, "dev.json", r"cannot read \.json files"),
+        (tagger, "dev.json", r"cannot read \.json files; .* save rows as JSON lines"),
     ]:
         with pytest.raises(ConfigError, match=found):
             run_ensemble([model], tmp_path / file, out=tmp_path / "a.csv")

@@ -370,7 +370,8 @@ def test_predict_finds_an_invalid_row_before_the_first_prediction(models, tmp_pa
         ("classifier", {"text": "a\tb"}, "out.tsv", r"column 'text' contains a tab .* write \.csv or \.jsonl"),
         ("classifier", {"text": "a", "note": "b\nc"}, "out.tsv", "column 'note' contains a tab or a line break"),
         ("classifier", {"text": "a", "prediction": 1}, "out.jsonl", "column 'prediction' is where the prediction"),
-        ("classifier", {"text": "a", "probabilities": 1}, "out.csv", "column 'probabilities' is where the prediction"),
+        ("classifier", {"text": "a", "probability": 1}, "out.csv", "column 'probability' is where the prediction"),
+        ("classifier", {"text": "a", "probabilities": 1}, "out.jsonl", "column 'probabilities' is where the"),
         ("masked", {"text": "[MASK]", "masks": 1}, "out.jsonl", "column 'masks' is where the prediction"),
         ("resolver", {"text": "It is good.", "text_pair": "\u200b"}, "out.jsonl", "a text of the row has no tokens"),
     ],
@@ -385,6 +386,17 @@ def test_predict_finds_a_late_row_that_cannot_be_written_before_the_predictions(
     with pytest.raises(DataError, match=rf"in\.jsonl:5: .*{message}"):
         predict(PredictRun(model=str(models[model]), input=path, output=tmp_path / output))
     assert [file.name for file in tmp_path.iterdir()] == ["in.jsonl"]
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv"])
+def test_predict_keeps_a_column_that_only_json_lines_would_write(models, tmp_path, ending):
+    path = write_table(tmp_path / "in.jsonl", [{"text": "a", "probabilities": "kept"}, {"text": "b"}])
+    output = tmp_path / f"out.{ending}"
+    predict(PredictRun(model=str(models["classifier"]), input=path, output=output))
+    delimiter = "," if ending == "csv" else "\t"
+    header, first, _ = [line.split(delimiter) for line in output.read_text().splitlines()]
+    assert header == ["text", "probabilities", "prediction", "probability"]
+    assert first[:2] == ["a", "kept"]
 
 
 def test_predict_leaves_no_file_when_the_first_prediction_fails(models, tmp_path, monkeypatch):

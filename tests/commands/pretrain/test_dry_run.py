@@ -6,16 +6,21 @@ import pytest
 import torch
 
 from litebert.cli.main import main
+from litebert.commands.pretrain.corpus_passes import corpus_passes, passes_text
 from litebert.commands.pretrain.dry_run import dry_run, kinds_of_steps
 from litebert.commands.pretrain.pretrain import pretrain
 from litebert.commands.pretrain.pretrain_settings import load_pretrain_config
+from litebert.commands.pretrain.pretrain_start import PretrainStart
 from litebert.commands.pretrain.pretraining_cost import expected_memory
+from litebert.corpus.format.shards import Corpus
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.errors import CheckpointError, ConfigError, DataError, LitebertError
 from litebert.model.io.model_directory import save_model
 from litebert.model.models import ForPretraining
 from litebert.training.checkpointing.checkpoint import read_tensors
+from litebert.training.distributed.context import DistributedContext
 from litebert.training.loop.memory import OutOfMemoryError
+from litebert.training.loop.run_schedule import RunSchedule
 from support.models.tolerances import close_to
 
 SMALL = (
@@ -63,13 +68,46 @@ def test_fsdp_divides_the_state_of_the_optimizer_and_keeps_a_share_of_the_weight
     assert (sharded.gradients, sharded.activations) == (whole.gradients, whole.activations)
 
 
-def test_dry_run_report_has_six_lines(report):
+def test_dry_run_report_has_seven_lines(report):
     text = report.to_text()
-    assert len(text.splitlines()) == 6
+    assert len(text.splitlines()) == 7
     assert "learning rate: 0.0015; warm-up to step 12, then linear decay to 0 at step 120" in text
     assert "batch of 8: 1 process(es) x 2 microbatch(es) of 4" in text
     assert "120 steps in" in text
     assert "NOT ENOUGH" not in text
+
+
+def test_dry_run_reports_the_passes_over_the_corpus(report, corpus_directory):
+    tokens = Corpus.open(corpus_directory, "train").num_tokens
+    assert report.corpus_tokens == tokens
+    assert f"corpus: {tokens:,} tokens; {passes_text(report.passes)}" in report.to_text()
+    assert json.loads(json.dumps(report.to_dict()))["passes"] == report.passes
+
+
+@pytest.mark.parametrize(
+    ("duration", "passes"), [("3 epochs", 3), ("{tokens} tokens", 1), ("{tokens}0 tokens", 10), ("1 minute", None)]
+)
+@pytest.mark.parametrize("weight", [0, 1])
+def test_passes_over_the_corpus_follow_from_the_duration(corpus_directory, duration, passes, weight):
+    tokens = Corpus.open(corpus_directory, "train").num_tokens
+    mixture = [f"data_mixture={{{corpus_directory}: {weight}}}"] if weight else []
+    run = plan(corpus_directory, f"train.duration={duration.format(tokens=tokens)}", *mixture)
+    start = PretrainStart.of(run)
+    schedule = RunSchedule.of(run.train, start.batches(DistributedContext(0, 1, torch.device("cpu"))))
+    found = corpus_passes(start, schedule, steps=schedule.total_steps)
+    if passes is None or duration.endswith("epochs"):
+        assert found == (passes and pytest.approx(passes, rel=0.05))
+    else:
+        assert found == pytest.approx(passes / (1 + weight))
+
+
+def test_many_passes_over_the_corpus_have_a_note():
+    assert passes_text(0.01) == "less than 0.1 passes over the corpus"
+    assert passes_text(4.26) == "4.3 passes over the corpus"
+    assert passes_text(10) == "10 passes over the corpus"
+    assert passes_text(1234.5) == (
+        "1,234 passes over the corpus; note: above 10, a smaller recipe or more text is better"
+    )
 
 
 @pytest.mark.parametrize(("duration", "check"), [("7200 seconds", "2 h, without"), ("1M tokens", "steps in")])
@@ -172,3 +210,15 @@ def test_dry_run_command_prints_json_and_writes_nothing(corpus_directory, tmp_pa
 @pytest.mark.parametrize(("fraction", "shares"), [(0, {0: 1}), (0.75, {0: 0.25, 1: 0.75}), (0.25, {0: 0.75, 3: 0.25})])
 def test_dry_run_profiles_a_step_of_each_kind(fraction, shares):
     assert kinds_of_steps(SamplingSettings(causal_fraction=fraction)) == shares
+
+
+@pytest.mark.parametrize(
+    ("duration", "logged"),
+    [("1 step", "passes over the corpus"), ("1 second", "--dry-run estimates the passes over it")],
+)
+def test_a_run_logs_the_passes_over_its_corpus_at_its_start(corpus_directory, tmp_path, caplog, duration, logged):
+    run = plan(corpus_directory, f"train.duration={duration}", "max_eval_examples=0")
+    with caplog.at_level("INFO", "litebert"):
+        pretrain(run, tmp_path / "run")
+    assert logged in caplog.text
+    assert logged in (tmp_path / "run" / "train.log").read_text()

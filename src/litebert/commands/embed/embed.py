@@ -7,7 +7,6 @@ from pathlib import Path
 
 from litebert.commands.embed.embed_settings import VECTOR_SUFFIXES, EmbedRun
 from litebert.commands.embed.vector_files import (
-    COLUMN,
     Embedding,
     NpyFormat,
     VectorSpec,
@@ -111,7 +110,7 @@ def _number_of_rows(run: EmbedRun) -> int:
     row_format = RowFormat(run.input, run.output) if run.output.suffix == ".jsonl" else None
     for window in texts_of(run.input, run.text).windows():
         if row_format is not None:
-            row_format.validate(window.rows, (COLUMN,))
+            row_format.validate(window.rows, Embedding)
         if not rows and run.output.suffix == ".parquet":
             validate_parquet(run.input, window.rows[0])
         rows += len(window.rows)

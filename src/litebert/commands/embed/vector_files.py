@@ -58,6 +58,7 @@ class Embedding(DecodedPrediction):
     """The vector of one text."""
 
     columns = (COLUMN,)
+    nested_columns = (COLUMN,)
     vector: np.ndarray
     """Float32 [D]."""
 

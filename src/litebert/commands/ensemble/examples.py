@@ -62,7 +62,7 @@ def with_rows(examples: Examples, source: InputFile, output: Path, result: type[
         rows = [row for row in read_any_table(source.path).rows if row.line in lines]
     else:
         rows = [row for window in source.windows() for row in window.rows]
-    source.output_format(output).validate(rows, result.columns)
+    source.output_format(output).validate(rows, result)
     return replace(examples, rows=rows)
 
 

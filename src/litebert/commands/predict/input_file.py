@@ -63,9 +63,8 @@ class InputFile:
         """The file as a model of this task type reads it; ConfigError if that has no such format."""
         file_format = format_of(path, task_type.name)
         if file_format and task_type not in types_with_format(path):
-            raise ConfigError(
-                f"{path}: a model for {task_type.name} cannot read {format_ending(path)} files; give a table"
-            )
+            ending, advice = format_ending(path), file_format.other_data
+            raise ConfigError(f"{path}: a model for {task_type.name} cannot read {ending} files; {advice}")
         return cls(
             path=path,
             read_inputs=task_type.reader.read_inputs,
@@ -126,7 +125,7 @@ class InputFile:
         for window in self.windows():
             with row_named(self.path, window):
                 validate(window.examples)
-            output_format.validate(window.rows, result.columns)
+            output_format.validate(window.rows, result)
 
     def windows(self, skip: int = 0) -> Iterator[Window]:
         """The rows after the first `skip`, in windows."""

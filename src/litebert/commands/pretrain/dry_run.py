@@ -6,6 +6,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from litebert.commands.pretrain.corpus_passes import corpus_passes, passes_text
 from litebert.commands.pretrain.pretrain_settings import PretrainRun
 from litebert.commands.pretrain.pretrain_start import PretrainStart
 from litebert.commands.pretrain.pretraining_cost import expected_memory, mean_flops_per_token, optimizer_states
@@ -55,6 +56,10 @@ class DryRun(Result):
     """Peak, warm-up and decay, in words."""
     steps: int
     """Of the whole run; an estimate if its duration is in tokens or time."""
+    corpus_tokens: int
+    """Of the training split, without the corpora of a mixture."""
+    passes: float
+    """How often the run reads the training split; an estimate if its duration is in time."""
     seconds: float
     """Of all steps, without evaluations; those with fewer layers by their operations."""
     checkpoint: int
@@ -89,6 +94,7 @@ class DryRun(Result):
                 f"time: {self.step_seconds:.3g} s per step ({self.tokens_per_step / self.step_seconds:,.0f} tokens/s), "
                 f"about {self.steps:,} steps in {readable_seconds(self.seconds)}, without evaluations; "
                 f"drawing a step's examples takes {self.batch_seconds:.3g} s{slow}",
+                f"corpus: {self.corpus_tokens:,} tokens; {passes_text(self.passes)}",
                 f"learning rate: {self.learning_rate}",
                 f"disk: {size(self.checkpoint)} per checkpoint, {size(self.disk_needed)} for {self.kept_checkpoints} "
                 f"and one being written; {size(self.disk_free)} free{enough}",
@@ -127,6 +133,8 @@ def dry_run(run: PretrainRun, out: Path) -> DryRun:
             tokens_per_step=profile.tokens,
             learning_rate=schedule.to_text(),
             steps=steps,
+            corpus_tokens=start.corpus.num_tokens,
+            passes=corpus_passes(start, schedule, steps=steps) or 0.0,
             seconds=seconds,
             checkpoint=4 * (parameters + states),
             kept_checkpoints=run.train.keep_checkpoints,

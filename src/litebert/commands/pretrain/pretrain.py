@@ -9,6 +9,7 @@ from pathlib import Path
 from torch import nn
 
 from litebert.commands.fingerprint import fingerprint_of
+from litebert.commands.pretrain.corpus_passes import corpus_passes, passes_text
 from litebert.commands.pretrain.init_checkpoint import init_checkpoint_fingerprint
 from litebert.commands.pretrain.pretrain_result import (
     PretrainResult,
@@ -35,6 +36,7 @@ from litebert.training.callbacks.milestones import Milestones
 from litebert.training.callbacks.plateau_detector import PlateauDetector
 from litebert.training.callbacks.stop_with_parent import stop_with_parent
 from litebert.training.distributed.context import DistributedContext, distributed_context
+from litebert.training.loop.run_schedule import RunSchedule
 from litebert.training.trainer import RunInfo, Trainer, TrainResult
 
 logger = logging.getLogger(__name__)
@@ -102,10 +104,11 @@ def _train(
     initial_scores = _initial_scores(start, directory, model, validation) if validation else None
     best = _best_model(start, validation, directory, initial_scores) if validation else None
     layers = ProgressiveLayers(model.encoder, run.first_part) if run.first_part else None
+    batches = start.batches(world)
     trainer = Trainer(
         model,
         objective=PretrainingObjective(run.sampling.pairing),
-        batches=start.batches(world),
+        batches=batches,
         settings=run.train,
         run=_run_info(start, model, directory, layers),
         evaluate=best.evaluate if best else validation.evaluate if validation else None,
@@ -121,6 +124,7 @@ def _train(
     trainer.validate_checkpoint()
     # Everything that the settings name has been opened and validated; nothing was written until here.
     world.on_rank_zero(lambda: directory.begin(run, command="pretrain"))
+    _log_passes(start, RunSchedule.of(run.train, batches))
     trained = trainer.fit(on_locked=lambda: _continue(directory, start, initial_scores, weights, log=log))
     return _finish(
         *(start, trained),
@@ -130,6 +134,13 @@ def _train(
         validation=validation,
         initial_scores=initial_scores,
     )
+
+
+def _log_passes(start: PretrainStart, schedule: RunSchedule) -> None:
+    """How often the text is read, as far as it is known before the run."""
+    passes = corpus_passes(start, schedule, steps=schedule.total_steps)
+    text = "--dry-run estimates the passes over it" if passes is None else passes_text(passes)
+    logger.info("%s: %s tokens; %s", start.run.corpus, f"{start.corpus.num_tokens:,}", text)
 
 
 def _run_info(

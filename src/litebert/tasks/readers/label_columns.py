@@ -16,6 +16,7 @@ NUMBER: Final = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|[+-]?(nan|inf|in
 _DECIMAL_COMMA: Final = re.compile(r"[+-]?\d+,\d+", re.ASCII)
 MAX_INTEGER_CLASSES: Final = 20
 """A column with more distinct whole numbers than this is guessed to be a score."""
+_OTHER_SEPARATORS: Final = (",", ";")
 
 
 def non_empty_labels(table: Table, label: str) -> list[str]:
@@ -39,6 +40,28 @@ def sorted_labels(values: Iterable[str]) -> tuple[str, ...]:
     names = set(values)
     whole_numbers = all(re.fullmatch(r"-?\d{1,18}", name, re.ASCII) for name in names)
     return tuple(sorted(names, key=(lambda name: (int(name), name)) if whole_numbers else None))
+
+
+def joined_labels_note(label: str, values: Sequence[str]) -> str | None:
+    """How to write several labels for a row, where `values` seem to join them with another sign than `|`; else None.
+
+    At least two rows have the sign, and either every part between the signs is a label of other rows, or splitting
+    leaves fewer than half as many labels.
+    """
+    names = set(values)
+    for sign in _OTHER_SEPARATORS:
+        parts = {value: [part.strip() for part in value.split(sign) if part.strip()] for value in names}
+        joined = [value for value in values if len(parts[value]) > 1]
+        distinct = {part for each in parts.values() for part in each}
+        alone = all(part in names for value in joined for part in parts[value])
+        if len(joined) > 1 and (alone or 2 * len(distinct) < len(names)):
+            example = joined[0]
+            return (
+                f"field {label!r}: {len(joined)} rows seem to have several labels with {sign!r} between them, such as "
+                f"{example!r}, which is read as one label; write {SEPARATOR!r} between labels, "
+                f"{SEPARATOR.join(parts[example])!r}, or lists in JSON lines"
+            )
+    return None
 
 
 def label_indices(table: Table, label: str, values: Sequence[str], names: Sequence[str]) -> list[int]:

@@ -77,6 +77,8 @@ class FileFormat:
 
     suffixes: tuple[str, ...]
     """Endings of its file names, such as `.json`."""
+    other_data: str = "give a table"
+    """What to do where a file with such an ending is to be read by another task type."""
     read: Callable[[Path, ReadOptions], ReadResult]
     """The labelled examples of a file."""
     has_labels: Callable[[Path], bool]

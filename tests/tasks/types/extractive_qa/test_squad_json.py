@@ -59,11 +59,18 @@ def test_file_has_answers_where_a_question_has_one_or_none_by_intent(tmp_path, c
     assert has_answers(write_squad(tmp_path / "dev.json", content)) is expected
 
 
-def test_rows_in_a_json_file_are_told_to_be_json_lines(tmp_path):
-    (tmp_path / "rows.json").write_text('[{"text": "good", "label": 1}]')
-    with pytest.raises(
-        DataError, match=r"rows.json: expected an object with 'data', found list; .* save rows as .jsonl"
-    ):
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ('[{"text": "good", "label": 1}]', "rows.json: expected an object with 'data', found list"),
+        ('{"text": {"0": "good"}, "label": {"0": 1}}', "rows.json: field 'data': missing"),
+        ('{"data": [{"text": "good", "label": 1}]}', r"rows.json: data\[0\]: field 'paragraphs': missing"),
+        ('{"text": "good"}\n{"text": "bad"}\n', r"rows.json:2: not valid JSON \(Extra data, column 1\)"),
+    ],
+)
+def test_rows_in_a_json_file_are_told_to_be_json_lines(tmp_path, content, message):
+    (tmp_path / "rows.json").write_text(content)
+    with pytest.raises(DataError, match=rf"{message}; .* SQuAD; save rows as JSON lines \(\.jsonl\)"):
         read_squad(tmp_path / "rows.json")
 
 

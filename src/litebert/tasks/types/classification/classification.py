@@ -3,6 +3,7 @@
 Multiple choice shares what follows from the probabilities of the classes.
 """
 
+import logging
 from collections.abc import Sequence
 from math import sqrt
 from typing import Final
@@ -23,6 +24,7 @@ from litebert.tasks.readers.columns import Columns
 from litebert.tasks.readers.label_columns import (
     MAX_INTEGER_CLASSES,
     distinct_numbers,
+    joined_labels_note,
     label_indices,
     label_names,
     non_empty_labels,
@@ -47,6 +49,8 @@ from litebert.tasks.types.task_type import (
 )
 from litebert.tasks.types.text_baselines import CLASS_BASELINES
 
+logger = logging.getLogger(__name__)
+
 
 def _guess(table: Table, columns: Columns) -> str:
     """The last guess: whatever no other task type claims."""
@@ -58,6 +62,8 @@ def _guess(table: Table, columns: Columns) -> str:
     refuse_decimal_commas(table, label, values)
     distinct = len(set(values))
     if len(values) >= MAX_INTEGER_CLASSES and distinct > len(values) / 2:
+        if note := joined_labels_note(label, values):
+            raise DataError(f"{table.path}: {note}")
         raise DataError(
             f"{table.path}: field {label!r}: {distinct} different labels in {len(values)} rows look like texts, not "
             f"labels; name another column (of {', '.join(map(repr, table.columns))}) or set the task type"
@@ -69,6 +75,8 @@ def _read(table: Table, columns: Columns, options: ReadOptions) -> ReadResult:
     label = columns.label_name
     values = non_empty_labels(table, label)
     labels = tuple(options.labels or label_names(table, label, values))
+    if not options.labels and (note := joined_labels_note(label, values)):
+        logger.warning("%s: %s", table.path, note)
     return read_texts(table, columns, label_indices(table, label, values, labels), labels)
 
 

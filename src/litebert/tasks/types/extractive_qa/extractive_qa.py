@@ -45,6 +45,7 @@ from litebert.tasks.types.extractive_qa.span_scores import (
     scores_from_logits,
 )
 from litebert.tasks.types.extractive_qa.squad_json import (
+    ROWS_ARE_JSON_LINES,
     has_answers,
     read_squad,
     read_squad_questions,
@@ -175,6 +176,7 @@ def _row(question: Question, labels: Sequence[str]) -> dict[str, Any]:
 
 SQUAD_JSON: Final = FileFormat(
     suffixes=(".json",),
+    other_data=ROWS_ARE_JSON_LINES,
     read=lambda path, options: with_task_type(
         path, read_squad(path, invalid_answers=options.invalid_answers), options.task_type
     ),

@@ -176,6 +176,7 @@ class Answer(DecodedPrediction):
     """The answer to a question."""
 
     columns = ("prediction", "start", "end", "probability", "no_answer_probability", "candidates")
+    nested_columns = ("candidates",)
     text: str
     """Empty where the context has no answer."""
     start: int

@@ -134,15 +134,16 @@ class _Reader:
         return self.aligner.align(text, start, context, where=where, field=f"answers[{index}].answer_start")
 
 
-NOT_SQUAD = "is this a file in the layout of SQuAD?"
-LIST_OF_ROWS = "a .json file is read in the layout of SQuAD; save rows as .jsonl, one object a line"
+ROWS_ARE_JSON_LINES: Final = "a .json file is read in the layout of SQuAD; save rows as JSON lines (.jsonl)"
 
 
 def _parsed(path: Path) -> Any:
     try:
         return json.loads(read_text(path))
     except json.JSONDecodeError as error:
-        raise DataError(f"{path}:{error.lineno}: not valid JSON ({error.msg}, column {error.colno})") from None
+        # Where JSON lines have the ending .json, the second line is extra data.
+        advice = f"; {ROWS_ARE_JSON_LINES}" if error.msg == "Extra data" else ""
+        raise DataError(f"{path}:{error.lineno}: not valid JSON ({error.msg}, column {error.colno}){advice}") from None
     except ValueError as error:  # a number of more digits than Python reads
         raise DataError(f"{path}: not valid JSON ({error})") from None
     except RecursionError:
@@ -152,12 +153,13 @@ def _parsed(path: Path) -> Any:
 def _field(values: Any, name: str, type_: type, *, where: str, inside: str = "") -> Any:
     """A required field of a JSON object; `inside` is the path of the object below `where`."""
     full = f"{inside}.{name}" if inside else name
+    # Rows, as pandas writes them, lack `data`, or have them there instead of articles.
+    advice = ROWS_ARE_JSON_LINES if name in ("data", "paragraphs") else "see the layout of SQuAD"
     if not isinstance(values, Mapping):
         found = f"expected an object with {name!r}, found {type(values).__name__}"
-        advice = LIST_OF_ROWS if name == "data" and isinstance(values, list) else NOT_SQUAD
         raise DataError(f"{where}: {f'{inside}: ' if inside else ''}{found}; {advice}")
     if name not in values:
-        raise DataError(f"{where}: field {full!r}: missing{did_you_mean(name, values)}; see the layout of SQuAD")
+        raise DataError(f"{where}: field {full!r}: missing{did_you_mean(name, values)}; {advice}")
     value = values[name]
     if not isinstance(value, type_) or isinstance(value, bool):
         raise DataError(f"{where}: field {full!r}: expected {_TYPE_NAMES[type_]}, found {type(value).__name__}")

@@ -1,5 +1,6 @@
 """The task type `multi_label`: any number of labels for each text or pair of texts."""
 
+import logging
 from collections import Counter
 from collections.abc import Sequence
 from typing import Final
@@ -15,7 +16,13 @@ from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.labelled_data import LabelledData, Task
 from litebert.tasks.metrics.evaluation import label_part
 from litebert.tasks.readers.columns import Columns
-from litebert.tasks.readers.label_columns import label_indicators, label_lists, sorted_labels, weights_by_label
+from litebert.tasks.readers.label_columns import (
+    joined_labels_note,
+    label_indicators,
+    label_lists,
+    sorted_labels,
+    weights_by_label,
+)
 from litebert.tasks.readers.tables import Table
 from litebert.tasks.results import (
     MULTI_LABEL_THRESHOLD,
@@ -40,6 +47,8 @@ from litebert.tasks.types.task_type import (
     score,
 )
 from litebert.tasks.types.text_baselines import LABEL_BASELINES
+
+logger = logging.getLogger(__name__)
 
 
 def _guess(table: Table, columns: Columns) -> str | None:
@@ -66,6 +75,8 @@ def _read(table: Table, columns: Columns, options: ReadOptions) -> ReadResult:
             f"{table.path}: field {label!r}: {names[0]!r} is the only label; give data with two labels or more, or a "
             "label for every row, such as 'yes' and 'no', for a classification"
         )
+    if not options.labels and (note := joined_labels_note(label, [name for row in lists for name in row])):
+        logger.warning("%s: %s", table.path, note)
     return read_texts(table, columns, label_indicators(table, label, lists, names), names)
 
 
