@@ -9,6 +9,7 @@ from litebert.commands.recipes import recipe_names
 from litebert.errors import ConfigError
 from litebert.tasks.benchmarks.benchmark_files import available_splits
 from litebert.tasks.benchmarks.benchmarks import BENCHMARKS, benchmark_task
+from litebert.tasks.benchmarks.hub_glue import task_folders
 
 ALL_TASKS: Final = "all"
 """Stands for `tasks_with_files` where tasks are named."""
@@ -56,4 +57,4 @@ def directory_of(task: str, directories: Sequence[Path]) -> Path | None:
 
 def _own_folders(task: str, directories: Sequence[Path]) -> list[Path]:
     # Files directly in a directory may be those of any task: GLUE's are all named train.tsv.
-    return [directory / folder for directory in directories for folder in benchmark_task(task).folders]
+    return [directory / folder for directory in directories for folder in task_folders(benchmark_task(task))]

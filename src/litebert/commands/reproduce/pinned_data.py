@@ -38,12 +38,15 @@ def pin_data(cells: Sequence[Cell], paths: CellPaths) -> None:
 
 def _digests(task: str, directory: Path) -> dict[str, str]:
     """Split → digest of its file, or of all files of a split in several."""
-    return {split: _digest(BenchmarkSplit(task=task, split=split).path(directory)) for split in ("train", "dev")}
+    return {split: _digest(BenchmarkSplit(task=task, split=split).paths(directory)) for split in ("train", "dev")}
 
 
-def _digest(path: Path) -> str:
-    files = sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
+def _digest(paths: Sequence[Path]) -> str:
     digest = hashlib.blake2b(digest_size=16)
-    for file in files:
+    for file in (file for path in paths for file in _files(path)):
         digest.update(hashlib.blake2b(file.read_bytes(), digest_size=16).digest())
     return digest.hexdigest()
+
+
+def _files(path: Path) -> list[Path]:
+    return sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]

@@ -1,6 +1,7 @@
 """The files of a benchmark → examples, and predictions → submission files in the formats of the leaderboards.
 
-The directory is that of all tasks (`GLUE/CoLA/train.tsv`) or that of one (`CoLA/train.tsv`).
+The directory is that of all tasks (`GLUE/CoLA/train.tsv`) or that of one (`CoLA/train.tsv`). GLUE may also have the
+Parquet files of the hub (`hub_glue.py`).
 """
 
 import io
@@ -14,6 +15,7 @@ from typing import Final
 
 from litebert.errors import ConfigError, DataError
 from litebert.tasks.benchmarks.benchmarks import BenchmarkFile, BenchmarkTask, Split, benchmark_task
+from litebert.tasks.benchmarks.hub_glue import HUB_LAYOUTS, PARQUET, all_parts, first_part, read_hub_table, task_folders
 from litebert.tasks.labelled_data import Example, LabelledData, LabelledExample, Target
 from litebert.tasks.readers.label_columns import NUMBER, label_indices, label_scores, non_empty_labels
 from litebert.tasks.readers.splits import warn_duplicates
@@ -33,7 +35,7 @@ class BenchmarkSplit:
     task: str
     split: Split
     file: str | None = None
-    """A file in the layout of the official one, to use instead."""
+    """A file in the layout of the official one or of the hub's, to use instead."""
 
     def read(self, directory: Path) -> LabelledData:
         """Its examples, as `read_benchmark` reads them."""
@@ -42,9 +44,11 @@ class BenchmarkSplit:
 
     def path(self, directory: Path) -> Path:
         """Its file; raises as `read_benchmark` does."""
-        task = benchmark_task(self.task)
-        file = self.file or _benchmark_file(task, self.split).file
-        return _find(task, directory, file, is_own=self.file is not None)
+        return self.paths(directory)[0]
+
+    def paths(self, directory: Path) -> list[Path]:
+        """All files of it, several where the hub has it in parts."""
+        return _find(benchmark_task(self.task), directory, self.split, self.file)
 
     def is_available(self, directory: Path) -> bool:
         """Whether the directory has its file; a file of your own is taken to exist."""
@@ -68,7 +72,8 @@ def read_benchmark(
     task = replace(task, labels=labels) if labels else task
     official = _benchmark_file(task, split)
     own_name = (files or {}).get(split)
-    path = _find(task, directory, own_name or official.file, is_own=own_name is not None)
+    paths = _find(task, directory, split, own_name)
+    path = paths[0]
     lines = None
     # They import torch: settings name a split without reading it.
     from litebert.tasks.benchmarks.race import read_race
@@ -80,7 +85,7 @@ def read_benchmark(
     elif task.format == "squad":
         examples = read_squad(path)
     else:
-        examples, lines = _read_table(task, official, path)
+        examples, lines = _read_table(task, official, paths)
         examples = pronoun_examples(examples) if task.format == "pronouns" else examples
     warn_duplicates(path, examples, lines)
     _compare_size(path, len(examples), official, is_official=own_name is None)
@@ -92,14 +97,15 @@ def available_splits(name: str, directory: Path, *, start: str) -> tuple[Split, 
     """The splits whose names begin with `start` and whose files are in the directory."""
     task = benchmark_task(name)
     named = [split for split in task.splits if split.startswith(start)]
-    return tuple(
-        split for split in named if any(path.exists() for path in _locations(task, directory, task.splits[split].file))
-    )
+    return tuple(split for split in named if _published(task, directory, split) is not None)
 
 
-def _read_table(task: BenchmarkTask, file: BenchmarkFile, path: Path) -> tuple[list[Example], list[int]]:
-    """The examples and their lines."""
-    table = read_tsv(path, columns=file.names or None, skip_misfits=task.skip_misfits)
+def _read_table(task: BenchmarkTask, file: BenchmarkFile, paths: Sequence[Path]) -> tuple[list[Example], list[int]]:
+    """The examples and their lines; in Parquet their rows."""
+    if paths[0].suffix == PARQUET:
+        table = read_hub_table(task, paths, may_lack_labels=file.submitted_as is not None)
+    else:
+        table = read_tsv(paths[0], columns=file.names or None, skip_misfits=task.skip_misfits)
     texts = table.texts(task.text)
     pairs = table.texts(task.text_pair) if task.text_pair else [None] * len(texts)
     is_test = task.label not in table.columns and file.submitted_as is not None
@@ -128,20 +134,37 @@ def _benchmark_file(task: BenchmarkTask, split: Split) -> BenchmarkFile:
     return task.splits[split]
 
 
-def _find(task: BenchmarkTask, directory: Path, file: str, *, is_own: bool) -> Path:
-    for path in [*_locations(task, directory, file), *([Path(file)] if is_own else [])]:
-        if path.exists():
-            return path
-    if is_own:
-        raise DataError(f"{file}: no such file, neither as a path nor in {directory}; check its name")
+def _find(task: BenchmarkTask, directory: Path, split: Split, own: str | None) -> list[Path]:
+    """A file of your own, or the published ones; DataError where there are none."""
+    if own is not None:
+        for path in [*(folder / own for folder in _folders(task, directory)), Path(own)]:
+            if path.exists():
+                return [path]
+        raise DataError(f"{own}: no such file, neither as a path nor in {directory}; check its name")
+    file = _benchmark_file(task, split).file
+    if (path := _published(task, directory, split)) is not None:
+        return all_parts(path)
+    layout = HUB_LAYOUTS.get(task.title)
+    hub = f" (or {layout.folder!r} with {layout.splits[split]}-00000-of-00001.parquet)" if layout else ""
     raise DataError(
         f"{directory}: found neither {task.folders[0]}/{file} nor {file}; give the directory that holds the folder "
-        f"{task.folders[0]!r}, or name the file (--split-file SPLIT=FILE); docs/guides/tasks.md says where to get it"
+        f"{task.folders[0]!r}{hub}, or name the file (--split-file SPLIT=FILE); docs/guides/tasks.md says where to get "
+        "it"
     )
 
 
-def _locations(task: BenchmarkTask, directory: Path, file: str) -> list[Path]:
-    return [directory / folder / file for folder in task.folders] + [directory / file]
+def _published(task: BenchmarkTask, directory: Path, split: Split) -> Path | None:
+    """The official file of a split, or where it is not there the first one of the hub; None without either."""
+    for folder in _folders(task, directory):
+        if (path := folder / task.splits[split].file).exists():
+            return path
+        if (path := first_part(task, split, folder)) is not None:
+            return path
+    return None
+
+
+def _folders(task: BenchmarkTask, directory: Path) -> list[Path]:
+    return [*(directory / folder for folder in task_folders(task)), directory]
 
 
 def _compare_size(path: Path, found: int, official: BenchmarkFile, *, is_official: bool) -> None:
