@@ -44,6 +44,8 @@ PAIRED = Columns(text_pair="pair")
         ("x.csv", "text,label\na,1.5\nb,nan\n", {}, r"x\.csv:3: field 'label': 'nan' is not a finite number"),
         ("x.csv", "text,label\na,x\n", {"labels": ("y", "z")}, r"x\.csv:2: field 'label': unknown label 'x'"),
         ("x.csv", "text,label\na,1.5\n", {"task_type": "classification", "labels": ("0",)}, r"unknown label '1\.5'"),
+        ("x.csv", "text,label\na,-1\n", {"labels": ("0", "1")}, r"x\.csv:2: .* -1 marks a row without .* `predict`"),
+        ("x.csv", "text,label\na,-1\nb,-1\n", {"task_type": "classification"}, r"'-1' \(-1 marks rows without labels"),
         # several labels
         ("x.jsonl", '{"text": "a", "label": ["p", "p"]}\n', {}, r"x\.jsonl:1: field 'label': a label occurs twice"),
         (

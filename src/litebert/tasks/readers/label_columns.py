@@ -14,6 +14,8 @@ from litebert.tasks.results import SEPARATOR, numbers_of
 
 NUMBER: Final = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|[+-]?(nan|inf|infinity)", re.ASCII | re.IGNORECASE)
 _DECIMAL_COMMA: Final = re.compile(r"[+-]?\d+,\d+", re.ASCII)
+UNLABELLED: Final = "-1"
+"""Where it is not the name of a label: the row has none, as in test splits of the hub."""
 MAX_INTEGER_CLASSES: Final = 20
 """A column with more distinct whole numbers than this is guessed to be a score."""
 _OTHER_SEPARATORS: Final = (",", ";")
@@ -29,8 +31,10 @@ def non_empty_labels(table: Table, label: str) -> list[str]:
 def label_names(table: Table, label: str, values: Sequence[str]) -> tuple[str, ...]:
     """The labels of a column with one label in each row; DataError if all rows have the same."""
     if len(set(values)) == 1:
+        why = " (-1 marks rows without labels, as in test splits of the hub)" if values[0] == UNLABELLED else ""
         raise DataError(
-            f"{table.path}: field {label!r}: every row has the label {values[0]!r}; give data with two labels or more"
+            f"{table.path}: field {label!r}: every row has the label {values[0]!r}{why}; give data with two labels or "
+            "more"
         )
     return sorted_labels(values)
 
@@ -148,6 +152,11 @@ def weights_by_label(weights: Mapping[str, float], labels: Sequence[str]) -> np.
 
 def _require_known(table: Table, line: int, label: str, value: str, known: Collection[str]) -> None:
     if value not in known:
+        if value == UNLABELLED:
+            raise DataError(
+                f"{table.path}:{line}: field {label!r}: -1 marks a row without a label, as in test splits of the hub; "
+                "give a file with labels, or use `predict`"
+            )
         shown = ", ".join(repr(name) for name in list(known)[:20])
         raise DataError(
             f"{table.path}:{line}: field {label!r}: unknown label {value!r}{did_you_mean(value, known)}; "
