@@ -61,3 +61,10 @@ def test_all_tasks_of_a_directory_without_files_are_an_error(tmp_path, directori
     found = [tmp_path / name for name in directories]
     with pytest.raises(ConfigError, match=rf"{message}; give the directory of the benchmarks \(--data\)"):
         with_all_tasks(("all",), found, recipes="paper", argument="--data")
+
+
+def test_all_tasks_are_also_those_in_folders_of_the_hub(tmp_path):
+    (tmp_path / "stsb").mkdir()
+    for split in ("train", "validation"):
+        (tmp_path / "stsb" / f"{split}-00000-of-00001.parquet").touch()
+    assert with_all_tasks(("all",), [tmp_path], recipes="paper", argument="--task-dir") == ("sts-b",)
