@@ -17,6 +17,7 @@ MASKS = (
     (re.compile(rf"(?:{NUMBER} (?:seconds?|minutes?|min|hours?|h|s)\b ?)+"), "<duration> "),
     (re.compile(rf"{NUMBER} (?:bytes|[kKMGT](?:i?B)?)\b"), "<size>"),
     (re.compile(NUMBER), "<number>"),
+    (re.compile(r"less than (?=<number>)"), ""),  # of the passes over a corpus
     (re.compile(r" \(slower than the step: [^)]*\)"), ""),  # of `pretrain --dry-run`, on fast machines
     (re.compile(r" +"), " "),
 )
