@@ -10,35 +10,17 @@ from huggingface_hub import EvalResult
 from litebert.commands.finetune.finetune_settings import BenchmarkFiles, LabelledFiles
 from litebert.hub_datasets import DatasetName, is_dataset_name
 from litebert.tasks.benchmarks.benchmarks import benchmark_task
+from litebert.tasks.benchmarks.hub_glue import GLUE, HUB_LAYOUTS
 from litebert.tasks.readers.text_files import format_ending
 
-_GLUE: Final = {
-    "cola": "cola",
-    "sst-2": "sst2",
-    "mrpc": "mrpc",
-    "sts-b": "stsb",
-    "qqp": "qqp",
-    "mnli": "mnli",
-    "qnli": "qnli",
-    "rte": "rte",
-    "wnli": "wnli",
-    "wnli-pronouns": "wnli",
-}
-HUB_BENCHMARKS: Final = {
-    **{task: ("nyu-mll/glue", config) for task, config in _GLUE.items()},
+OTHER_BENCHMARKS: Final = {
     "race": ("ehovy/race", "all"),
     "race-middle": ("ehovy/race", "middle"),
     "race-high": ("ehovy/race", "high"),
     "squad-v1.1": ("rajpurkar/squad", None),
     "squad-v2.0": ("rajpurkar/squad_v2", None),
 }
-"""Benchmark → its data set on the hub, and the configuration of it."""
-_SPLITS: Final = {
-    "dev": "validation",
-    "mnli dev": "validation_matched",
-    "mnli dev-mismatched": "validation_mismatched",
-}
-"""Split, or task and split → what the hub calls it."""
+"""Benchmark outside GLUE → its data set on the hub, and the configuration of it."""
 _METRICS: Final = {
     "matthews": "matthews_correlation",
     "pearson": "pearsonr",
@@ -72,9 +54,11 @@ def hub_dataset(data: LabelledFiles | BenchmarkFiles, *, is_dev: bool) -> HubDat
     split = data.dev if is_dev else "train"
     if own := data.split_files.get(split):
         return _of_file(Path(own))
-    name, config = HUB_BENCHMARKS[data.task]
-    hub_split = _SPLITS.get(f"{data.task} {split}") or _SPLITS.get(split, split)
-    return HubDataset(benchmark_task(data.task).title, name, config, hub_split)
+    title = benchmark_task(data.task).title
+    if layout := HUB_LAYOUTS.get(title):
+        return HubDataset(title, GLUE, layout.folder, layout.splits[split])
+    name, config = OTHER_BENCHMARKS[data.task]
+    return HubDataset(title, name, config, "validation" if split == "dev" else split)
 
 
 def _of_file(file: Path) -> HubDataset:

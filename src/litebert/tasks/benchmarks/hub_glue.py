@@ -16,6 +16,7 @@ from litebert.errors import DataError
 from litebert.tasks.benchmarks.benchmarks import BenchmarkTask, Split
 from litebert.tasks.readers.tables import Row, Table, read_table
 
+GLUE: Final = "nyu-mll/glue"
 PARQUET: Final = ".parquet"
 UNLABELLED: Final = -1
 _LABEL: Final = "label"
@@ -120,7 +121,7 @@ def _read_part(task: BenchmarkTask, layout: HubLayout, path: Path) -> Table:
         if column not in table.columns:
             raise DataError(
                 f"{path}: no column {column!r}; it has {', '.join(map(repr, table.columns))}; give a file with the "
-                f"columns of the folder {layout.folder!r} of nyu-mll/glue"
+                f"columns of the folder {layout.folder!r} of {GLUE}"
             )
     rows = []
     for row in table.rows:
