@@ -17,6 +17,7 @@ from litebert.tasks.readers.columns import SavedTask
 from litebert.tasks.types.extractive_qa.question_settings import QuestionSettings
 from support.data.tf_checkpoints import NAMES, checkpoint_prefix
 from support.models.model_builders import MODERN
+from support.models.tolerances import tolerance
 
 TINY = ModelConfig(
     vocab_size=30,
@@ -151,6 +152,36 @@ def test_convert_averages_layers_that_will_be_shared(tmp_path):
     merged = [name for name, reason in report.dropped if reason == "averaged into the remaining blocks"]
     assert len(merged) == 16
     assert all("albert_layer_groups.1" in name for name in merged)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"num_hidden_layers": 4},
+        {"num_hidden_layers": 6, "num_hidden_groups": 3},
+        {"num_hidden_layers": 4, "sharing": "none"},
+        {"num_hidden_layers": 4, "sharing": "attention", "inner_group_num": 2},
+        {**MODERN, "num_hidden_layers": 4, "num_hidden_groups": 2, "recursion_lora_rank": 2},
+    ],
+)
+def test_convert_keeps_the_first_layers(tmp_path, changes):
+    whole = saved(tmp_path / "m", "ForMaskedLM", **changes)
+    report = convert(tmp_path / "m", tmp_path / "c", to="litebert", layers=3)
+    short = load_model(tmp_path / "c")
+    assert short.config.num_hidden_layers == 3
+    dropped = set(whole.state_dict()) - set(short.state_dict())
+    assert [reason for _, reason in report.dropped].count("of a layer that is left out") == len(dropped)
+    ids = torch.arange(12).view(2, 6)
+    states = whole.eval().encoder(ids, torch.ones_like(ids, dtype=torch.bool), 0 * ids, output_hidden_states=True)
+    expected = whole.encoder.final_norm(states.hidden_states[3 * whole.config.inner_group_num])
+    actual = short.encoder(ids, torch.ones_like(ids, dtype=torch.bool), 0 * ids).last_hidden_state
+    torch.testing.assert_close(actual, expected, atol=tolerance(depth="model"), rtol=0)
+
+
+def test_convert_refuses_more_layers_than_the_model_has(tmp_path):
+    saved(tmp_path / "m", "ForMaskedLM")
+    with pytest.raises(ConfigError, match="layers: 3, expected 1 to 2, the layers of the model"):
+        convert(tmp_path / "m", tmp_path / "c", to="litebert", layers=3)
 
 
 def test_convert_writes_changed_settings(tmp_path):

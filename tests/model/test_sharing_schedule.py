@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from litebert.errors import ConfigError
 from litebert.model.config import ModelConfig, Sharing
-from litebert.model.sharing_schedule import sharing_schedule, stored_blocks
+from litebert.model.sharing_schedule import first_layers, sharing_schedule, stored_blocks
 
 
 def config_of(layers: int, groups: int, inner: int, sharing: Sharing = "all") -> ModelConfig:
@@ -72,3 +73,36 @@ def test_sharing_schedule_stores_shared_blocks_once(sharing, stored):
 
 def test_sharing_schedule_is_tested_for_every_sharing():
     assert set(get_args(Sharing)) == {"all", "attention", "feed_forward", "none"}
+
+
+sharings = st.sampled_from(get_args(Sharing))
+
+
+@given(shapes, sharings, st.data())
+def test_first_layers_run_the_same_blocks_or_no_config_describes_them(shape, sharing, data):
+    layers, groups, inner = shape
+    config = config_of(layers, 1 if sharing == "none" else groups, inner, sharing)
+    kept = data.draw(st.integers(1, layers))
+    beginning = sharing_schedule(config)[: kept * inner]
+    shorter = config.model_copy(update={"num_hidden_layers": kept})
+    in_groups = [shorter.model_copy(update={"num_hidden_groups": number}) for number in range(1, kept + 1)]
+    if beginning in [sharing_schedule(each) for each in in_groups]:
+        first = first_layers(config, kept)
+        assert first.num_hidden_layers == kept
+        assert sharing_schedule(first) == beginning
+    else:
+        with pytest.raises(ConfigError, match="groups of sizes that no config describes"):
+            first_layers(config, kept)
+
+
+@pytest.mark.parametrize("layers", [0, 7])
+def test_first_layers_are_at_most_those_of_the_model(layers):
+    with pytest.raises(ConfigError, match=f"layers: {layers}, expected 1 to 6, the layers of the model"):
+        first_layers(config_of(6, 3, 1), layers)
+
+
+def test_first_layers_of_unequal_groups_name_what_is_possible():
+    with pytest.raises(
+        ConfigError, match=r"the first 7 of 12 layers in 4 groups .* expected one of 1, 2, 3, 5, 6, 8, 9, 11"
+    ):
+        first_layers(config_of(12, 4, 1), 7)

@@ -21,6 +21,7 @@ def convert(
     labels: Several = (),
     allow_missing: Several = (),
     change: Annotated[tuple[str, ...], arg(metavar="[SETTING=VALUE …]", help_behavior_hint="")] = (),
+    layers: Annotated[int | None, arg(metavar="INT", help_behavior_hint="")] = None,
     tokenizer: OptionalPath = None,
     dtype: SavedDtype = "float32",
     verbose: Flag = False,
@@ -38,6 +39,7 @@ def convert(
         allow_missing: modules to initialize at random if the source lacks them, such as sentence_pair
         change: fields of the config to change, such as sharing=none; weights are remapped to another depth, sharing or
             feed-forward width
+        layers: keep only the first layers, for a faster model; fine-tuning with elastic_depth trains it for that
         tokenizer: tokenizer directory or vocabulary file for the target; default: the source's
         dtype: of the weights in the target; 16 bits halve the file, which litebert reads as float32
         verbose: list every tensor
@@ -57,6 +59,7 @@ def convert(
         labels=labels,
         allow_missing=allow_missing,
         changes=changes,
+        layers=layers,
         tokenizer=tokenizer,
         dtype=dtype,
     )

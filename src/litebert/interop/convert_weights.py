@@ -3,7 +3,7 @@
 import json
 import logging
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,7 +28,9 @@ from litebert.model.io.model_spec import (
     validate_target,
 )
 from litebert.model.io.tensor_names import Format, TargetFormat, tensor_names
+from litebert.model.remapping.keep_first_layers import keep_first_layers
 from litebert.model.remapping.remap_weights import remap_weights
+from litebert.model.sharing_schedule import first_layers
 from litebert.tokenization.tokenizer import Tokenizer
 
 logger = logging.getLogger(__name__)
@@ -91,6 +93,7 @@ def convert(
     labels: Collection[str] = (),
     allow_missing: Collection[str] = (),
     changes: Mapping[str, Any] | None = None,
+    layers: int | None = None,
     tokenizer: Path | None = None,
     dtype: SavedDtype = "float32",
 ) -> ConversionReport:
@@ -110,12 +113,14 @@ def convert(
         labels: class names of a classifier.
         allow_missing: modules, such as "sentence_pair", to initialize at random if the source lacks them.
         changes: fields of the config to change; weights are remapped to another depth, sharing or feed-forward width.
+        layers: keep only the first so many layers, before `changes`; None: all.
         tokenizer: tokenizer directory or vocabulary file; None: the source's, if it has one.
         dtype: of the weights in a model directory; a TensorFlow checkpoint has float32 only.
 
     Raises:
         CheckpointError: the source is damaged, or lacks a tensor that is not in `allow_missing`.
-        ConfigError: the format or `dtype` cannot express the model, or the tokenizer has more tokens than the model.
+        ConfigError: the format or `dtype` cannot express the model, or the tokenizer has more tokens than the model, or
+            the model has not so many layers.
     """
     validate_target(to, as_model, dtype)
     place = Path(source) if is_tf_checkpoint(Path(source)) else model_directory(source)
@@ -125,7 +130,8 @@ def convert(
         if known_tokenizer is None:
             raise ConfigError(f"{source}: has no tokenizer, which sentence-transformers needs; give --tokenizer")
         as_model = "SentenceEmbedder"
-    loaded = _read(place, as_model=as_model, labels=labels)
+    source_model = _read(place, as_model=as_model, labels=labels)
+    loaded = source_model if layers is None else _with_first_layers(source_model, layers)
     spec = updated_spec(loaded.spec, as_model=as_model, labels=labels, changes=changes or {})
     if known_tokenizer and known_tokenizer.vocab_size > spec.config.vocab_size:
         raise ConfigError(
@@ -139,7 +145,7 @@ def convert(
     model = load_weights(spec, tensors, where=str(source), fresh=missing)
     files = {}
     if to != "tensorflow" and not (missing or labels or is_tf_checkpoint(place)):
-        files |= _kept_files(place, loaded.spec, spec, card=tokenizer is None)
+        files |= _kept_files(place, source_model.spec, spec, card=tokenizer is None)
     if known_tokenizer:
         files |= known_tokenizer.files(max_length=_longest_input(files, spec))
     else:
@@ -180,6 +186,14 @@ def _read(place: Path, *, as_model: ModelName | None, labels: Collection[str]) -
     return SourceModel(saved.spec, saved.weights, ignored_settings=())
 
 
+def _with_first_layers(loaded: SourceModel, layers: int) -> SourceModel:
+    """The model with its first layers only; the mapping still names the tensors of the others."""
+    config = first_layers(loaded.spec.config, layers)
+    tensors = keep_first_layers(loaded.weights.tensors, config)
+    weights = replace(loaded.weights, tensors=tensors, config=config)
+    return replace(loaded, spec=loaded.spec.replace(config=config.to_dict()), weights=weights)
+
+
 def _longest_input(files: Mapping[str, bytes], spec: ModelSpec) -> int:
     """Tokens that the model reads: those of the settings of its task, if these are kept."""
     settings = json.loads(files.get(INPUT_SETTINGS, files.get(QUESTION_SETTINGS, b"{}")))
@@ -217,7 +231,11 @@ def _outcomes(
     identities = {name for name, reason in weights.dropped if reason == IDENTITY and adds_identity}
     kept = [(source_name, name) for source_name, name in weights.mapped if name not in changed]
     known = {*missing, *(name for _, name in kept)}
-    unused = ((source_name, _reason(name)) for source_name, name in weights.mapped if name not in names)
+    unused = (
+        (source_name, _reason(name) if name in weights.tensors else "of a layer that is left out")
+        for source_name, name in weights.mapped
+        if name not in names
+    )
     return Outcomes(
         mapped=(
             *((source_name, names[name]) for source_name, name in kept if name in names),

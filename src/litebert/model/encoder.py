@@ -50,7 +50,8 @@ class Encoder(nn.Module):
     run_block: BlockFunction
     """What computes one block; by default the function `run_block` of this module."""
     training_schedule: Schedule | None = None
-    """What runs in training mode in place of `schedule`, without low-rank updates of recursions; None: `schedule`."""
+    """What runs in training mode in place of `schedule`, such as its beginning; None: `schedule`. With low-rank updates
+    of recursions it is a beginning of `schedule`, because each update is that of one layer."""
     adapters: LoRASettings | None = None
     """Settings of the LoRA adapters that `layers/lora.py` attached, if any."""
 
@@ -219,7 +220,7 @@ class Encoder(nn.Module):
             return BlockInputs(layout, fused_qkv, rotation=rotation, updates=updates)
 
         if self.recursion_lora:
-            return [inputs(index, lora()) for (index, _), lora in zip(self.schedule, self.recursion_lora, strict=True)]
+            return [inputs(index, lora()) for (index, _), lora in zip(schedule, self.recursion_lora, strict=False)]
         stored = [inputs(index) for index in range(len(self.attentions))]
         return [stored[index] for index, _ in schedule]
 

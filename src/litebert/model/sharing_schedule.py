@@ -27,8 +27,38 @@ def stored_blocks(config: ModelConfig) -> tuple[int, int]:
     return last_attention + 1, last_feed_forward + 1
 
 
+def first_layers(config: ModelConfig, layers: int) -> ModelConfig:
+    """The architecture of the first `layers` layers of a model: their stored blocks, by the same numbers.
+
+    Raises:
+        ConfigError: the model has fewer layers, or the groups of these layers are of sizes that no config describes.
+    """
+    depth = config.num_hidden_layers
+    if not 1 <= layers <= depth:
+        raise ConfigError(f"layers: {layers}, expected 1 to {depth}, the layers of the model")
+    if not _describes_first_layers(config, layers):
+        possible = [str(each) for each in range(1, depth) if _describes_first_layers(config, each)]
+        raise ConfigError(
+            f"layers: the first {layers} of {depth} layers in {config.num_hidden_groups} groups would be groups of "
+            f"sizes that no config describes; expected one of {', '.join(possible)}"
+        )
+    return config.replace(num_hidden_layers=layers, num_hidden_groups=_groups_of_first(config, layers))
+
+
+def _describes_first_layers(config: ModelConfig, layers: int) -> bool:
+    """Whether as many layers in as many groups run the same stored blocks as the first layers of the model."""
+    changes = {"num_hidden_layers": layers, "num_hidden_groups": _groups_of_first(config, layers)}
+    kept = sharing_schedule(config)[: layers * config.inner_group_num]
+    return sharing_schedule(config.model_copy(update=changes)) == kept
+
+
+def _groups_of_first(config: ModelConfig, layers: int) -> int:
+    """How many groups have one of the first layers."""
+    return (layers - 1) * config.num_hidden_groups // config.num_hidden_layers + 1
+
+
 def with_fewer_layers(config: ModelConfig, layers: int) -> ModelConfig:
-    """The architecture with `layers` layers and the same stored weights.
+    """The architecture with `layers` layers and all stored weights, for progressive_depth; see also `first_layers`.
 
     Raises:
         ConfigError: the model has fewer layers, or some of its weights would be those of no layer.

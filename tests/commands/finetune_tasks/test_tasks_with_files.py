@@ -4,7 +4,7 @@ from shutil import copytree
 
 import pytest
 
-from litebert.commands.finetune.tasks_with_files import with_all_tasks
+from litebert.commands.finetune_tasks.tasks_with_files import with_all_tasks
 from litebert.commands.finetune_tasks.finetune_tasks_settings import FinetuneTasksRun
 from litebert.errors import ConfigError
 from support.data.benchmark_files import write_cola, write_mnli

@@ -19,6 +19,7 @@ from litebert.commands.finetune.earlier_run import (
     validate_same_weights,
     weights_fingerprint,
 )
+from litebert.commands.finetune.elastic_depth import ElasticDepth, metrics_by_layers
 from litebert.commands.finetune.finetune_result import FinetuneResult, finetune_card, provenance
 from litebert.commands.finetune.finetune_settings import FinetuneRun, validate_calibrates
 from litebert.commands.finetune.fit_heads import fit_heads
@@ -41,6 +42,7 @@ from litebert.commands.runs.run_precision import warn_slow_bf16, with_measured_p
 from litebert.errors import CheckpointError, ConfigError, NotFiniteError
 from litebert.files import README, write_text
 from litebert.inference.pipeline import ALONE, EvaluationSet, Pipeline, Workers
+from litebert.model.encoder import encoder_of
 from litebert.model.io.hub import local_model_directory
 from litebert.model.io.model_directory import config_contents, save_model, spec_of
 from litebert.model.layers.standardized_head import standardize_head
@@ -118,6 +120,8 @@ def _train(
     )
     patience = run.early_stopping_patience
     early_stopping = [EarlyStopping(patience, metric=data.task.metric_for_best_model)] if patience else []
+    depths = run.elastic_depth
+    elastic = [ElasticDepth(encoder_of(model), depths, seed=run.seed)] if depths else []
     trainer = Trainer(
         model,
         objective=TaskObjective(pipeline.task_type.loss, weights),
@@ -132,7 +136,7 @@ def _train(
         settings=run.train,
         run=_run_info(run, data, dev, pipeline, directory),
         evaluate=best.evaluate,
-        callbacks=[best, milestones, *early_stopping, *callbacks, *stop_with_parent(world)],
+        callbacks=[best, milestones, *early_stopping, *elastic, *callbacks, *stop_with_parent(world)],
         lr_multipliers=lr_multipliers,
     )
     trainer.validate_checkpoint()
@@ -140,7 +144,7 @@ def _train(
     world.on_rank_zero(lambda: directory.begin(run, command="finetune"))
     baselines = world.on_rank_zero(lambda: baseline_scores(data) if run.baseline else {})
     trained = trainer.fit(on_locked=lambda: _continue(directory, run, data, model_fingerprint, log=log))
-    return world.on_rank_zero(lambda: _finish(run, data, trained, pipeline, directory, baselines))
+    return world.on_rank_zero(lambda: _finish(run, data, dev, trained, pipeline, directory, baselines))
 
 
 def _run_info(
@@ -208,6 +212,7 @@ def _continue(directory: RunDirectory, run: FinetuneRun, data: RunData, model_fi
 def _finish(
     run: FinetuneRun,
     data: RunData,
+    dev: EvaluationSet,
     trained: TrainResult,
     pipeline: Pipeline,
     directory: RunDirectory,
@@ -242,6 +247,7 @@ def _finish(
         stopped_early_at=trained.learning_rate if trained.stopped_early else None,
         baselines=baselines,
         remarks=remarks(run, data, outcome),
+        by_layers=metrics_by_layers(directory.model, dev, pipeline, run.elastic_depth),
         rows=data.fingerprints,
         model_fingerprint=directory.recorded(_MODEL_FINGERPRINT),
     )

@@ -43,6 +43,8 @@ class FinetuneResult(Result):
     """The metrics of each baseline on the development examples; empty without baselines."""
     remarks: tuple[str, ...]
     """What is wrong with the model, such as a collapse; usually nothing."""
+    by_layers: dict[int, dict[str, float]] = field(default_factory=dict)
+    """Number of layers → the metrics of the best model with its first layers only, for each one of `elastic_depth`."""
     rows: dict[str, str] = field(default_factory=dict)
     """Fingerprints of the rows, under `train` and `dev`; empty for a run of an earlier version."""
     model_fingerprint: str = ""
@@ -63,11 +65,13 @@ class FinetuneResult(Result):
         )
         metric = self.best.metric
         baselines = "; ".join(f"{name} {scores[metric]:.4f}" for name, scores in self.baselines.items())
+        by_layers = "; ".join(f"{layers}: {metrics[metric]:.4f}" for layers, metrics in self.by_layers.items())
         lines = [
             f"{self.task_type} ({self.reason}): {self.train_examples:,} examples, {self.steps:,} steps in "
             f"{readable_seconds(self.elapsed_seconds)}, {self.trained_parameters:,} parameters trained{early}",
             f"best of {self.evaluations} evaluations, at step {self.best.step:,}: {self.best.evaluation.to_text()}",
             *([f"baselines, {metric}: {baselines}"] if baselines else []),
+            *([f"with the first layers only, {metric}: {by_layers}"] if by_layers else []),
             *(f"note: {remark}" for remark in self.remarks),
             f"model: {self.model}",
         ]
@@ -123,6 +127,7 @@ def finetune_card(run: FinetuneRun, data: RunData, result: FinetuneResult, model
         use=f'from litebert import Predictor\n\nPredictor.load(".").{card.method}({argument})',
         scores={
             **result.best.metrics,
+            **{f"{metric} of the first {layers} layers": each[metric] for layers, each in result.by_layers.items()},
             **{f"{metric} of the baseline {name}": scores[metric] for name, scores in result.baselines.items()},
             "step": result.best.step,
         },

@@ -5,7 +5,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self
 
-from pydantic import BeforeValidator, Discriminator, Field, PlainValidator, Tag, model_validator
+from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, PlainValidator, Tag, model_validator
 
 from litebert.commands.finetune.default_settings import (
     BASE_HIDDEN_SIZE,
@@ -15,14 +15,12 @@ from litebert.commands.finetune.default_settings import (
     hidden_size_of,
     settings_for_size,
 )
+from litebert.commands.finetune.model_limits import validate_fits_saved_model
 from litebert.commands.recipes import load_recipe
 from litebert.commands.runs.card_settings import CardSettings
 from litebert.commands.runs.compute import Compute
 from litebert.errors import ConfigError, LitebertError
-from litebert.files import path_of
-from litebert.model.config import ModelConfig, Pooling
-from litebert.model.io.hub import local_model_directory
-from litebert.model.io.model_spec import read_model_spec
+from litebert.model.config import Pooling
 from litebert.model.layers.lora_settings import Freeze, LoRASettings
 from litebert.settings import NameOrNames, Settings, merged_settings, with_overrides
 from litebert.tasks.benchmarks.benchmarks import Split, benchmark_task
@@ -142,6 +140,13 @@ def _check_class_weights(value: Any) -> ClassWeights | None:
     return {str(label): float(weight) for label, weight in value.items()}
 
 
+def _check_elastic_depth(depths: tuple[int, ...]) -> tuple[int, ...]:
+    """The setting in ascending order."""
+    if any(layers < 1 for layers in depths) or len({*depths}) < len(depths):
+        raise ValueError("expected different positive numbers of layers, such as [2, 4]")
+    return tuple(sorted(depths))
+
+
 class FinetuneRun(Settings):
     """The settings of a fine-tuning run."""
 
@@ -200,6 +205,9 @@ class FinetuneRun(Settings):
     """Train a regression head on scores of mean 0 and standard deviation 1, by those of the training rows; the
     predictions have the scale of the data. False: on the scores as they are, as
     google-research/albert does."""
+    elastic_depth: Annotated[tuple[int, ...], AfterValidator(_check_elastic_depth)] = ()
+    """Numbers of layers, such as `[2, 4]`: each step trains the first so many layers or all, drawn at random, so that
+    `litebert convert --layers` makes faster models without training. Empty: all layers in every step."""
     freeze: Freeze | None = None
     """Frozen parameters: `nothing`, `embeddings`, `all_but_pooler` or `encoder`; null: `encoder` with adapters."""
     layerwise_lr_decay: float = Field(default=1.0, gt=0, le=1)
@@ -219,6 +227,10 @@ class FinetuneRun(Settings):
             raise ValueError("keep_head: a model from scratch has no head to keep; set one of the two to false")
         if self.calibrate and (named := self._named_task_type()):
             validate_calibrates(named)
+        if self.elastic_depth and self.adapters and self.adapters.per_layer:
+            raise ValueError(
+                "elastic_depth: a model with per-layer adapters keeps all its layers; set adapters.per_layer=false"
+            )
         if self.early_stopping_patience and self.train.evaluate_every is None:
             raise ValueError(
                 "early_stopping_patience: the model is evaluated once, at the end; set train.evaluate_every, or leave "
@@ -290,29 +302,10 @@ def load_finetune_config(
     run = FinetuneRun.parse(complete, where=chosen.name)
     if not open_files:
         return run
-    _validate_max_length(run)
+    validate_fits_saved_model(run.model, max_length=run.max_length, elastic_depth=run.elastic_depth)
     if complete == values:
         return run
     return FinetuneRun.parse(merged_settings(_defaults(run, out), values), where=chosen.name)
-
-
-def _validate_max_length(run: FinetuneRun) -> None:
-    """Raise ConfigError for a `max_length` that the model at a path does not read; no torch is imported."""
-    if run.max_length is None or not path_of(run.model).is_dir():
-        return
-    try:
-        config = read_model_spec(local_model_directory(run.model)).config
-    except LitebertError:  # which the run itself reports
-        return
-    validate_length_fits(run.max_length, config)
-
-
-def validate_length_fits(max_length: int, config: ModelConfig) -> None:
-    """Raise ConfigError for a `max_length` of more tokens than the model has positions."""
-    if max_length > config.max_position_embeddings:
-        raise ConfigError(
-            f"max_length: {max_length} tokens, but the model reads {config.max_position_embeddings}; reduce it"
-        )
 
 
 def _defaults(run: FinetuneRun, out: Path | None) -> dict[str, Any]:

@@ -14,8 +14,8 @@ from litebert.commands.finetune.finetune_settings import (
     DevSplit,
     FinetuneRun,
     LabelledFiles,
-    validate_length_fits,
 )
+from litebert.commands.finetune.model_limits import validate_fits_model
 from litebert.errors import ConfigError, DataError
 from litebert.files import write_json, write_text
 from litebert.hub_datasets import is_dataset_name
@@ -247,8 +247,7 @@ def _validate_sizes(run: FinetuneRun, config: ModelConfig, tokenizer: Tokenizer)
             f"tokenizer: its vocabulary has {tokenizer.vocab_size} tokens, the model's {config.vocab_size}; give the "
             "tokenizer that the model was pretrained with"
         )
-    if run.max_length is not None:
-        validate_length_fits(run.max_length, config)
+    validate_fits_model(config, max_length=run.max_length, elastic_depth=run.elastic_depth)
 
 
 def write_dev_rows(directory: Path, train: LabelledData, dev: LabelledData) -> None:

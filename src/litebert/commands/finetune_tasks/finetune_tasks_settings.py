@@ -7,7 +7,7 @@ from typing import Any, Final, Self
 from pydantic import Field, model_validator
 
 from litebert.commands.finetune.finetune_settings import FinetuneRun, RecipeSet, load_finetune_config, recipe_of_task
-from litebert.commands.finetune.tasks_with_files import ALL_TASKS, with_all_tasks
+from litebert.commands.finetune_tasks.tasks_with_files import ALL_TASKS, with_all_tasks
 from litebert.errors import ConfigError
 from litebert.settings import Settings, validate_undecided
 from litebert.tasks.benchmarks.benchmarks import benchmark_task

@@ -18,7 +18,7 @@ from litebert.commands.finetune.finetune_settings import (
     recipe_of_task,
     without_directory,
 )
-from litebert.commands.finetune.tasks_with_files import directory_of
+from litebert.commands.finetune_tasks.tasks_with_files import directory_of
 from litebert.commands.pretrain.pretrain_settings import load_pretrain_config
 from litebert.commands.reproduce.tables.paper_tables import BaselineName, Row, Table
 from litebert.commands.reproduce.tables.scales import Scale, Value

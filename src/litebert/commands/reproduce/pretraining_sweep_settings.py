@@ -10,7 +10,7 @@ from typing import Any, Self
 from pydantic import Field, model_validator
 
 from litebert.commands.finetune.finetune_settings import RecipeSet
-from litebert.commands.finetune.tasks_with_files import with_all_tasks
+from litebert.commands.finetune_tasks.tasks_with_files import with_all_tasks
 from litebert.commands.recipes import load_recipe
 from litebert.commands.reproduce.cells import Inputs, RowCells, cells_of
 from litebert.commands.reproduce.tables.paper_tables import Row, Table

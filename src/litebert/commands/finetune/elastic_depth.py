@@ -1,0 +1,64 @@
+"""Elastic depth: a model that is trained with several numbers of layers, and so can be used with each of them.
+
+Layers that share their weights are trained by every depth. Sources: structured dropout of layers (Fan et al. 2020,
+arXiv 1909.11556) and adaptive depth of DynaBERT (Hou et al. 2020, arXiv 2004.04037); here the first layers are kept.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from litebert.inference.pipeline import EvaluationSet, Pipeline
+from litebert.model.encoder import Encoder
+from litebert.model.io.model_directory import load_weights, read_directory
+from litebert.model.sharing_schedule import first_layers
+from litebert.randomness import rng_for
+from litebert.training.callbacks.callback import Callback, RunState, StepRecord
+
+
+class ElasticDepth(Callback):
+    """Draws how many layers each step trains: one of `depths` or all layers, with equal probabilities.
+
+    The draw depends on the seed and the number of the step only, so that a resumed run has the same. All examples of a
+    step, on every rank, have the same depth.
+    """
+
+    every_rank = True
+
+    def __init__(self, encoder: Encoder, depths: Sequence[int], *, seed: int) -> None:
+        self._encoder, self._seed = encoder, seed
+        inner = encoder.config.inner_group_num
+        self._schedules = [*(encoder.schedule[: layers * inner] for layers in depths), encoder.schedule]
+
+    def on_train_begin(self, run: RunState) -> None:
+        """Draw the depth of the first step."""
+        self._draw(run)
+
+    def on_step(self, run: RunState, record: StepRecord) -> None:
+        """Draw the depth of the next step."""
+        self._draw(run)
+
+    def on_rollback(self, run: RunState) -> None:
+        """Draw the depth of the first step after the checkpoint."""
+        self._draw(run)
+
+    def _draw(self, run: RunState) -> None:
+        drawn = rng_for(self._seed, "elastic_depth", run.progress.step).integers(len(self._schedules))
+        self._encoder.training_schedule = self._schedules[drawn]
+
+
+def metrics_by_layers(
+    directory: Path, dev: EvaluationSet, pipeline: Pipeline, depths: Sequence[int]
+) -> dict[int, dict[str, float]]:
+    """Number of layers → the metrics of the saved model in `directory` with its first layers only.
+
+    They are those of the model that `litebert convert --layers` makes. `pipeline` has everything but the model.
+    """
+    saved, device = read_directory(directory), next(pipeline.model.parameters()).device
+
+    def metrics(layers: int) -> dict[str, float]:
+        spec = saved.spec.replace(config=first_layers(saved.spec.config, layers).to_dict())
+        model = load_weights(spec, saved.weights.tensors, where=str(directory)).to(device)
+        return dev.score(replace(pipeline, model=model)).evaluation.metrics
+
+    return {layers: metrics(layers) for layers in depths}
