@@ -24,13 +24,13 @@ from litebert.settings import InferencePrecision
 from litebert.tasks.encoded import Encoded, batches_by_length, warn_empty
 from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.labelled_data import LabelledData, Task, UnlabelledRows
-from litebert.tasks.metrics.evaluation import Evaluation
+from litebert.tasks.metrics.evaluation import Evaluation, Scored
 from litebert.tasks.read_labelled import read_labelled, validate_columns_apply
 from litebert.tasks.readers.columns import Columns, SavedTask
 from litebert.tasks.readers.tables import Table
 from litebert.tasks.results import DecodedPrediction, reorder_labels
 from litebert.tasks.types.registry import task_type_of
-from litebert.tasks.types.task_type import ErrorExample, Prediction, ReadOptions, Scored, TaskType
+from litebert.tasks.types.task_type import ErrorExample, Prediction, ReadOptions, TaskType
 from litebert.tokenization.tokenizer import Tokenizer
 
 logger = logging.getLogger(__name__)

@@ -18,8 +18,7 @@ from litebert.model.initialization.query_key_patterns import TOKEN_LOGIT
 from litebert.model.io.model_directory import load_model, save_model
 from litebert.model.kernels.native.library import native_library
 from litebert.model.models import ForMaskedLM, ForPretraining
-from litebert.tasks.metrics.evaluation import Evaluation
-from litebert.tasks.types.task_type import Scored
+from litebert.tasks.metrics.evaluation import Evaluation, Scored
 from support.data.labelled_files import write_opinions, write_pairs
 from support.models.native_kernels import NEEDS_GCC
 from support.models.tolerances import close_to, tolerance

@@ -23,8 +23,7 @@ from litebert.model.config import ModelConfig
 from litebert.model.io.model_directory import load_model, save_model
 from litebert.model.layers.lora_settings import LoRASettings
 from litebert.model.models import ForPretraining
-from litebert.tasks.metrics.evaluation import Evaluation
-from litebert.tasks.types.task_type import Scored
+from litebert.tasks.metrics.evaluation import Evaluation, Scored
 from support.data.benchmark_files import write_cola
 from support.data.labelled_files import write_opinions
 from support.models.tolerances import close_to, tolerance

@@ -1,7 +1,8 @@
-"""How much better some fine-tuned models are than others, on the same examples."""
+"""How much better some fine-tuned models or prediction files are than others, on the same examples."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from statistics import fmean
 
@@ -15,12 +16,18 @@ from litebert.commands.ensemble.members import (
     validate_label_order,
 )
 from litebert.commands.model_arguments import set_threads
+from litebert.commands.prediction_files.scored_examples import ScoredExamples, table_of
 from litebert.commands.result import Result
 from litebert.errors import ConfigError
 from litebert.settings import DeviceName, InferencePrecision
 from litebert.tasks.labelled_data import LabelledData, Task
 from litebert.tasks.metrics.bootstrap_difference import BootstrapDifference, bootstrap_difference_of_means
-from litebert.tasks.types.task_type import Scored
+from litebert.tasks.metrics.evaluation import Scored
+from litebert.tasks.prediction_files.prediction_rows import is_prediction_file
+from litebert.tasks.scored_predictions import FilePredictions, left_out_note, without_unscored
+
+Compared = Member | FilePredictions
+"""A model that predicts, or predictions of a file."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +48,8 @@ class CompareResult(Result):
 
     examples: int
     metrics: dict[str, MetricDifference]
+    left_out: tuple[str, ...] = ()
+    """Metrics that need probabilities, which a prediction file lacks."""
 
     def to_text(self) -> str:
         """Three lines for each metric."""
@@ -52,25 +61,27 @@ class CompareResult(Result):
                 f"  baseline    {_mean_of(found.baseline)}",
                 f"  difference {found.difference.to_text()}",
             ]
-        return "\n".join(lines)
+        return "\n".join([*lines, *left_out_note(self.left_out)])
 
 
 def compare(run: CompareRun) -> CompareResult:
     """Score both groups on the same labelled examples."""
     set_threads(run.threads)
-    members = {member.path: member for member in members_at([*run.models, *run.baseline])}
-    models, baseline = ([members[Path(source)] for source in group] for group in (run.models, run.baseline))
-    given = _examples(run, models[0])
-    if given.task is None:
-        raise ConfigError(f"{given.data.path}: has no labels, so there is nothing to score; give labelled examples")
+    sources = [*run.models, *run.baseline]
+    named, paths = [each for each in sources if not is_prediction_file(each)], filter(is_prediction_file, sources)
+    members = {member.path: member for member in members_at(named)} if named else {}
+    given = _examples_of_models(run, members[Path(named[0])]) if named else _examples(run)
     validate_label_order(tuple(members.values()), given.task)
+    files = {Path(each): given.predictions(Path(each)) for each in paths}
+    task, left_out = without_unscored(given.task, tuple(files.values()))
+    models, baseline = ([{**members, **files}[Path(each)] for each in group] for group in (run.models, run.baseline))
     options = {"precision": run.precision, "device": run.device}
-    return difference_between(models, baseline, given.data, given.task, **options)
+    return replace(difference_between(models, baseline, given.data, task, **options), left_out=left_out)
 
 
 def difference_between(
-    models: Sequence[Member],
-    baseline: Sequence[Member],
+    models: Sequence[Compared],
+    baseline: Sequence[Compared],
     data: LabelledData,
     task: Task,
     *,
@@ -84,8 +95,8 @@ def difference_between(
 
 
 def differences_from(
-    models: Sequence[Member],
-    baselines: Mapping[str, Sequence[Member]],
+    models: Sequence[Compared],
+    baselines: Mapping[str, Sequence[Compared]],
     data: LabelledData,
     task: Task,
     *,
@@ -93,10 +104,14 @@ def differences_from(
     device: DeviceName = "auto",
 ) -> Iterator[tuple[str, CompareResult]]:
     """The same for several groups of other models, by name, one after the other; each model predicts once."""
-    options = {"labels": data.labels or (), "precision": common_precision(models, precision, device), "device": device}
+    if members := _members([*models, *chain.from_iterable(baselines.values())]):
+        precision = common_precision(members, precision, device)
+    options = {"labels": data.labels or (), "precision": precision, "device": device}
 
-    def scored(members: Sequence[Member]) -> list[Scored]:
-        return [each.score(task, data) for each in predict_members(members, data.examples, **options)]
+    def scored(group: Sequence[Compared]) -> list[Scored]:
+        members = _members(group)
+        predicted = iter(predict_members(members, data.examples, **options) if members else ())
+        return [(next(predicted) if isinstance(each, Member) else each).score(task, data) for each in group]
 
     first = scored(models)
     for name, members in baselines.items():
@@ -115,13 +130,40 @@ def _scores(metric: str, group: Sequence[Scored]) -> tuple[float, ...]:
     return tuple(each.evaluation.metrics[metric] for each in group)
 
 
-def _examples(run: CompareRun, first: Member) -> Examples:
+def _members(group: Sequence[Compared]) -> list[Member]:
+    return [each for each in group if isinstance(each, Member)]
+
+
+def _examples_of_models(run: CompareRun, first: Member) -> ScoredExamples:
+    """The examples as the first model reads them."""
+    found = _read_by(run, first)
+    data, saved = found.data, None if found.source is None else found.source.saved
+    if found.task is None:
+        raise ConfigError(f"{data.path}: has no labels, so there is nothing to score; give labelled examples")
+    label = run.columns.label or (saved.label if saved else None) or found.task.label
+    only_models = not any(map(is_prediction_file, (*run.models, *run.baseline)))
+    table = None if found.source is None or only_models else table_of(data.path, data.task_type)
+    return ScoredExamples(data, found.task, label, table)
+
+
+def _read_by(run: CompareRun, first: Member) -> Examples:
     split = run.benchmark_split
     if split is not None and run.task_dir is not None:
         return examples_of_benchmark(first, split, run.task_dir, metrics=run.metrics)
     assert run.data is not None
     source = source_of(first, run, run.data)
     return examples_of_file(first, source, metrics=run.metrics, unlabelled_rows=run.unlabelled_rows)
+
+
+def _examples(run: CompareRun) -> ScoredExamples:
+    """The examples where there are only prediction files."""
+    split = run.benchmark_split
+    if split is not None and run.task_dir is not None:
+        return ScoredExamples.of_split(split, run.task_dir, metrics=run.metrics)
+    assert run.data is not None
+    files = tuple(map(Path, (*run.models, *run.baseline)))
+    options = {"metrics": run.metrics, "unlabelled_rows": run.unlabelled_rows}
+    return ScoredExamples.of_file(run.data, run.columns.to_columns(), run, files=files, **options)
 
 
 def _mean_of(scores: Sequence[float]) -> str:

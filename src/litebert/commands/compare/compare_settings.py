@@ -6,16 +6,17 @@ from typing import Self
 from pydantic import Field, model_validator
 
 from litebert.commands.data_arguments import ExampleArguments
-from litebert.commands.model_arguments import ModelArguments
+from litebert.commands.prediction_files.prediction_arguments import ScoredArguments
 
 
-class CompareRun(ModelArguments, ExampleArguments):
-    """Two groups of fine-tuned models, such as runs with several seeds, and the labelled examples to score them on."""
+class CompareRun(ScoredArguments, ExampleArguments):
+    """Two groups of fine-tuned models or prediction files, such as of several seeds, and the labelled examples."""
 
     models: tuple[str, ...] = Field(min_length=1)
-    """Run directories, model directories, RUN/checkpoints/step-…, or names on the hub."""
+    """Run directories, model directories, RUN/checkpoints/step-…, names on the hub, or prediction files of any program:
+    .csv, .tsv, .jsonl, .json and so on."""
     baseline: tuple[str, ...] = Field(min_length=1)
-    """The models to compare them with."""
+    """The models or prediction files to compare them with."""
     data: Path | None = None
     """CSV, TSV, JSON lines, Parquet, CoNLL, CoNLL-U or SQuAD file with labels."""
     metrics: tuple[str, ...] = ()
@@ -26,4 +27,5 @@ class CompareRun(ModelArguments, ExampleArguments):
         given = [*map(Path, self.models), *map(Path, self.baseline)]
         if len(set(given)) < len(given):
             raise ValueError("a model is given twice; give each model once, in one of the groups")
+        self.validate_read([*self.models, *self.baseline], is_benchmark=self.task is not None)
         return self

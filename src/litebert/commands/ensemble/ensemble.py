@@ -42,10 +42,10 @@ from litebert.tasks.benchmarks.benchmarks import benchmark_task
 from litebert.tasks.encoded import warn_empty
 from litebert.tasks.labelled_data import LabelledData, Task
 from litebert.tasks.metrics.bootstrap_difference import BootstrapDifference, bootstrap_differences
-from litebert.tasks.metrics.evaluation import Evaluation
+from litebert.tasks.metrics.evaluation import Evaluation, Scored
 from litebert.tasks.readers.columns import resolve_columns
 from litebert.tasks.readers.tables import hub_table, iter_tables
-from litebert.tasks.types.task_type import FileFormat, Scored
+from litebert.tasks.types.task_type import FileFormat
 
 logger = logging.getLogger(__name__)
 

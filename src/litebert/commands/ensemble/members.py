@@ -21,10 +21,11 @@ from litebert.settings import DeviceName, InferencePrecision
 from litebert.tasks.encoded import Encoded, warn_empty
 from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.labelled_data import LabelledData, Task
+from litebert.tasks.metrics.evaluation import Scored
 from litebert.tasks.metrics.metrics import OF_SECOND_LABEL
 from litebert.tasks.results import DecodedPrediction, numbers_of
 from litebert.tasks.types.registry import task_type_of
-from litebert.tasks.types.task_type import Prediction, Scored, TaskType
+from litebert.tasks.types.task_type import Prediction, TaskType
 
 logger = logging.getLogger(__name__)
 

@@ -12,6 +12,7 @@ from litebert.commands.evaluate.evaluate_labelled import (
     LabelledExamples,
     validate_examples_exist,
 )
+from litebert.commands.evaluate.evaluate_predictions import evaluate_predictions
 from litebert.commands.evaluate.evaluate_pretrained import evaluate_pretraining, evaluate_suite
 from litebert.commands.evaluate.evaluate_result import FullScores, ScoresByPrecision, ScoresOfFiles
 from litebert.commands.evaluate.evaluate_settings import EvaluateRun
@@ -30,11 +31,14 @@ from litebert.files import write_json
 from litebert.inference.pipeline import Pipeline
 from litebert.model.io.hub import model_directory
 from litebert.tasks.metrics.evaluation import Evaluation
+from litebert.tasks.prediction_files.prediction_rows import is_prediction_file
 from litebert.tasks.read_labelled import validate_columns_apply
 
 
 def evaluate(run: EvaluateRun) -> Result:
-    """The scores of a model."""
+    """The scores of a model or of a prediction file."""
+    if is_prediction_file(run.model):
+        return evaluate_predictions(run)
     files, columns = files_by_split(run.split_file), run.columns.to_columns()
     if run.data is not None:
         validate_columns_apply(asdict(columns), run.data)

@@ -105,7 +105,7 @@ class BenchmarkExamples:
         validate_benchmark_model(name, pipeline.task_type.name, pipeline.labels, model=model, **required)
         labels = pipeline.labels if benchmark.labels else None
         splits = {}
-        for split in _benchmark_splits(name, directory, files):
+        for split in benchmark_splits(name, directory, files):
             data = read_benchmark(name, directory, split, files=files, labels=labels)
             if not data.has_labels:
                 raise DataError(f"{data.path}: has no labels; give a split with labels, or use `predict`")
@@ -135,7 +135,7 @@ def _prepared(data: LabelledData, task: Task, pipeline: Pipeline) -> EvaluationS
     return examples
 
 
-def _benchmark_splits(name: str, directory: Path, files: Mapping[Split, str] | None) -> tuple[Split, ...]:
+def benchmark_splits(name: str, directory: Path, files: Mapping[Split, str] | None) -> tuple[Split, ...]:
     """Those of `files`, or the development splits in the directory; DataError if there is none."""
     if splits := tuple(files or ()) or available_splits(name, directory, start="dev"):
         return splits
@@ -153,7 +153,7 @@ def validate_examples_exist(
         raise DataError(f"{file}: no such file; check the path")
     if task is None or directory is None:
         return
-    for split in _benchmark_splits(task, directory, files):
+    for split in benchmark_splits(task, directory, files):
         BenchmarkSplit(task=task, split=split, file=files.get(split)).path(directory)
 
 

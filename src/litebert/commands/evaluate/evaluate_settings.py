@@ -13,7 +13,7 @@ from litebert.commands.data_arguments import (
     validate_labels_of_benchmark,
 )
 from litebert.commands.many_files.file_workers import FileWorkers, is_pattern, validate_one_file
-from litebert.commands.model_arguments import ModelArguments
+from litebert.commands.prediction_files.prediction_arguments import ScoredArguments
 from litebert.commands.pretrain.pretrain_settings import PairObjective
 from litebert.corpus.sampling.sampling_settings import SamplingSettings, with_preset_values
 from litebert.errors import ConfigError
@@ -22,6 +22,7 @@ from litebert.settings import validate_not_given, with_overrides
 from litebert.tasks.benchmarks.benchmarks import Decision, benchmark_task
 from litebert.tasks.benchmarks.candidate_ranking import validate_ranked
 from litebert.tasks.labelled_data import UnlabelledRows
+from litebert.tasks.prediction_files.prediction_rows import is_prediction_file
 
 _LABELLED: Final = "--data or --task (labelled data)"
 _READ_FOR: Final = {
@@ -32,11 +33,12 @@ _READ_FOR: Final = {
 """Settings that are read for one source of examples only."""
 
 
-class EvaluateRun(ModelArguments):
+class EvaluateRun(ScoredArguments):
     """The settings of an evaluation."""
 
     model: str
-    """Model or run directory, or a name on the hub."""
+    """Model or run directory, a name on the hub, or a prediction file of any program: .csv, .tsv, .jsonl, .json and so
+    on."""
     data: Path | None = None
     """Labelled file: .csv, .tsv, .jsonl or .parquet with named columns, .conll, .conllu, or .json of SQuAD; or a
     pattern."""
@@ -101,6 +103,7 @@ class EvaluateRun(ModelArguments):
         if (self.task is None) != (self.task_dir is None):
             raise ValueError("a benchmark needs both --task and --task-dir")
         self._check_all_read()
+        self._check_prediction_file()
         if self.split_file and self.task is None:
             raise ValueError(f"split_file: {ONLY_BENCHMARKS} --data")
         if self.task is not None:
@@ -125,6 +128,17 @@ class EvaluateRun(ModelArguments):
             given = {name: getattr(self, name) for name in names if getattr(self, name) != defaults[name]}
             if reader != source:
                 validate_not_given(given, f"read only with {reader}; leave it out")
+
+    def _check_prediction_file(self) -> None:
+        """Refuse what only a model can do, and for a model what only a prediction file needs."""
+        self.validate_read([self.model], is_benchmark=self.task is not None)
+        if not is_prediction_file(self.model):
+            return
+        decision = None if self.decision == "classify" else self.decision
+        given = {"corpus": self.corpus, "suite": self.suite, "report": self.report, "decision": decision}
+        validate_not_given(given, "only for a model, and MODEL is a prediction file; leave it out")
+        if self.data is not None and is_pattern(self.data):
+            raise ValueError("data: a prediction file is for one file of examples; give its path instead of a pattern")
 
     def _check_files(self) -> None:
         only = "only for a pattern of files as --data, such as 'test/*.csv'"

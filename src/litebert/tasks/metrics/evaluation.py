@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from litebert.tasks.metrics.metrics import Calibration
+from litebert.tasks.metrics.metrics import METRICS, Calibration
 from litebert.tasks.metrics.text_table import aligned
 
 LENGTH_LIMITS: Final = (0, 16, 32, 64, 128, 256, 512)
@@ -86,6 +86,23 @@ class Evaluation:
         together = [[f"  {name}", f"{value:.4f}"] for name, value in self.metrics.items() if name not in first]
         slices = [_table(self.by_slice, shared)] if self.by_slice else []
         return [*slices, *([aligned(together)] if together else [])]
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """Predictions evaluated against labels."""
+
+    evaluation: Evaluation
+    predicted: Any
+    """For each example, as the metrics take it."""
+    targets: Any
+    """For each example, as the metrics take it."""
+    probabilities: np.ndarray | None = None
+    """For each example, [N, C], for the metrics that take probabilities."""
+
+    def predicted_for(self, metric: str) -> Any:
+        """What this metric takes: probabilities or predictions."""
+        return self.probabilities if METRICS[metric].takes_probabilities else self.predicted
 
 
 def _table(shown: Sequence[Part], metrics: Collection[str]) -> str:

@@ -240,7 +240,7 @@ def _json_object(path: Path, line: int, content: str) -> dict[str, Any]:
     if not content.strip():
         raise DataError(f"{path}:{line}: a blank line; remove it")
     try:
-        value = json.loads(content, object_pairs_hook=_without_duplicates)
+        value = json.loads(content, object_pairs_hook=without_duplicates)
     except (ValueError, RecursionError) as error:
         raise DataError(f"{path}:{line}: not valid JSON ({error}); write one JSON object a line") from None
     if not isinstance(value, dict):
@@ -260,7 +260,8 @@ def _is_unicode(*values: Any) -> bool:
     return True
 
 
-def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The fields of a JSON object; ValueError where one is given twice."""
     names = [name for name, _ in pairs]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)

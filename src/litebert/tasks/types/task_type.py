@@ -27,9 +27,10 @@ from litebert.tasks.labelled_data import (
     Task,
     UnlabelledRows,
 )
-from litebert.tasks.metrics.evaluation import Evaluation, parts, parts_by_length
-from litebert.tasks.metrics.metrics import METRICS, measure, metrics_of_parts, take
+from litebert.tasks.metrics.evaluation import Evaluation, Scored, parts, parts_by_length
+from litebert.tasks.metrics.metrics import measure, metrics_of_parts, take
 from litebert.tasks.output_formats import OutputFormat
+from litebert.tasks.prediction_files.prediction_columns import PredictionReader
 from litebert.tasks.readers.columns import Columns, group_and_slice
 from litebert.tasks.readers.tables import Table
 from litebert.tasks.results import DecodedPrediction, mean
@@ -147,23 +148,6 @@ class ScoreScale(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
-    """Predictions evaluated against labels."""
-
-    evaluation: Evaluation
-    predicted: Any
-    """For each example, as the metrics take it."""
-    targets: Any
-    """For each example, as the metrics take it."""
-    probabilities: np.ndarray | None = None
-    """For each example, [N, C], for the metrics that take probabilities."""
-
-    def predicted_for(self, metric: str) -> Any:
-        """What this metric takes: probabilities or predictions."""
-        return self.probabilities if METRICS[metric].takes_probabilities else self.predicted
-
-
-@dataclass(frozen=True, slots=True)
 class ErrorExample:
     """One example with its prediction, for the error analysis."""
 
@@ -251,6 +235,8 @@ class TaskType:
     collapse: Callable[[Evaluation], str | None]
     """Why a model with this evaluation has collapsed, that is, learned nothing; None if it has not."""
     card: CardEntry
+    predictions: PredictionReader | None = None
+    """How predictions of a file are read; None: they cannot be scored."""
     strata: Callable[[LabelledData], Sequence[Hashable]] | None = None
     """The stratum of each example, of which a split holds out the same share; None: all are in one."""
     baselines: Baselines | None = None

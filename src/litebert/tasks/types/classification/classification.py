@@ -18,8 +18,9 @@ from litebert.model.losses import classification_loss, is_correct
 from litebert.tasks.encoded import LabelledBatch
 from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.labelled_data import LabelledData, Task
-from litebert.tasks.metrics.evaluation import Evaluation, Part, label_part
+from litebert.tasks.metrics.evaluation import Evaluation, Part, Scored, label_part
 from litebert.tasks.metrics.metrics import calibration, confusion_matrix, wilson_interval
+from litebert.tasks.prediction_files.prediction_columns import PredictionReader, read_classes
 from litebert.tasks.readers.columns import Columns
 from litebert.tasks.readers.label_columns import (
     MAX_INTEGER_CLASSES,
@@ -41,7 +42,6 @@ from litebert.tasks.types.task_type import (
     Loss,
     ReadOptions,
     ReadResult,
-    Scored,
     TaskType,
     chance_level,
     read_texts,
@@ -193,6 +193,7 @@ CLASSIFICATION: Final = TaskType(
     evaluate=evaluate_classes,
     error_examples=class_errors,
     collapse=class_collapse,
+    predictions=PredictionReader(read=read_classes, reads_probabilities=True),
     card=CardEntry(title="An ALBERT classifier", method="classify", goal=labels_goal),
     strata=lambda data: [example.target for example in data.examples],
     baselines=CLASS_BASELINES,

@@ -14,9 +14,10 @@ import numpy as np
 
 from litebert.errors import DataError
 from litebert.tasks.labelled_data import LabelledData, Task
-from litebert.tasks.metrics.evaluation import Evaluation, parts
+from litebert.tasks.metrics.evaluation import Evaluation, Scored, parts
 from litebert.tasks.metrics.metrics import metrics_of_parts
 from litebert.tasks.metrics.squad_metrics import best_thresholds, exact_match, word_f1
+from litebert.tasks.prediction_files.prediction_columns import PredictionReader, read_texts
 from litebert.tasks.questions import Question
 from litebert.tasks.readers.columns import Columns
 from litebert.tasks.readers.option_columns import option_columns
@@ -61,7 +62,6 @@ from litebert.tasks.types.task_type import (
     Loss,
     ReadOptions,
     ReadResult,
-    Scored,
     TaskType,
     measured,
     score,
@@ -123,6 +123,13 @@ def evaluate_answers(
             logger.info("%s: no-answer threshold %.4f, chosen for the best F1 on this data", data.path, threshold)
         thresholds = {THRESHOLD: threshold, **by_threshold.to_dict()}
         texts = [text if score <= threshold else "" for text, score in zip(texts, null_scores, strict=True)]
+    return score_answers(task, texts, data, lengths, thresholds)
+
+
+def score_answers(
+    task: Task, texts: Sequence[str], data: LabelledData, lengths: np.ndarray, thresholds: dict[str, float]
+) -> Scored:
+    """Metrics of answers as texts, with `thresholds` as further metrics."""
     questions = list(data.examples)
     result = score(task, texts, questions, data, lengths)
     metrics = result.evaluation.metrics | thresholds
@@ -213,6 +220,11 @@ EXTRACTIVE_QA: Final = TaskType(
     evaluate=evaluate_answers,
     error_examples=answer_errors,
     collapse=answers_collapse,
+    predictions=PredictionReader(
+        columns=("prediction", "answer", "label"),
+        read=read_texts,
+        evaluate=lambda task, texts, data: score_answers(task, texts, data, np.array([]), {}),
+    ),
     card=CardEntry(
         title="An ALBERT for question answering",
         pipeline_tag="question-answering",

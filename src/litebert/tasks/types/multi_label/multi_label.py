@@ -14,7 +14,8 @@ from litebert.loss_sums import LossSums
 from litebert.tasks.encoded import LabelledBatch
 from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.labelled_data import LabelledData, Task
-from litebert.tasks.metrics.evaluation import label_part
+from litebert.tasks.metrics.evaluation import Scored, label_part
+from litebert.tasks.prediction_files.prediction_columns import PredictionReader, read_label_sets
 from litebert.tasks.readers.columns import Columns
 from litebert.tasks.readers.label_columns import (
     joined_labels_note,
@@ -40,7 +41,6 @@ from litebert.tasks.types.task_type import (
     Loss,
     ReadOptions,
     ReadResult,
-    Scored,
     TaskType,
     no_label_found,
     read_texts,
@@ -157,6 +157,9 @@ MULTI_LABEL: Final = TaskType(
     evaluate=_evaluate,
     error_examples=_errors,
     collapse=no_label_found,
+    predictions=PredictionReader(
+        columns=("prediction", "labels", "label"), read=read_label_sets, reads_probabilities=True
+    ),
     card=CardEntry(title="An ALBERT multi-label classifier", method="classify_multi_label", goal=labels_goal),
     strata=_rarest_labels,
     baselines=LABEL_BASELINES,

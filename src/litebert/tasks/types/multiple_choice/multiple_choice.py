@@ -4,8 +4,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
+import numpy as np
+
 from litebert.errors import DataError
 from litebert.tasks.input_settings import InputSettings
+from litebert.tasks.labelled_data import LabelledData
+from litebert.tasks.prediction_files.prediction_columns import PredictionReader, filled_texts, with_probabilities
 from litebert.tasks.readers.columns import Columns, group_and_slice
 from litebert.tasks.readers.label_columns import non_empty_labels
 from litebert.tasks.readers.option_columns import MIN_OPTIONS, is_option_column, option_columns
@@ -80,6 +84,13 @@ def correct_options(values: Sequence[str], rows: Sequence[Sequence[str]], *, pla
     return targets
 
 
+def _read_predictions(table: Table, column: str, data: LabelledData) -> list[np.ndarray]:
+    """Probabilities of the options for each row, float64 [C]; letters, numbers or texts name the predicted ones."""
+    values, options = filled_texts(table, column), [example.options for example in data.examples]
+    places = [f"{table.path}:{row.line}: field {column!r}" for row in table.rows]
+    return with_probabilities(table, correct_options(values, options, places=places), LETTERS[: len(options[0])])
+
+
 def readings(value: str, options: Sequence[str]) -> dict[str, int]:
     """The option that `value` names as a letter from A, as a number from 0, and as the text of one option."""
     value, letters = value.strip(), LETTERS[: len(options)]
@@ -142,6 +153,9 @@ MULTIPLE_CHOICE: Final = TaskType(
     evaluate=evaluate_classes,
     error_examples=class_errors,
     collapse=class_collapse,
+    predictions=PredictionReader(
+        columns=("prediction", "answer", "label"), read=_read_predictions, reads_probabilities=True
+    ),
     card=CardEntry(
         title="An ALBERT for multiple choice",
         pipeline_tag="multiple-choice",

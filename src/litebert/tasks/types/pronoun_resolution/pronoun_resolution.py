@@ -11,6 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from litebert.tasks.input_settings import InputSettings
+from litebert.tasks.prediction_files.prediction_columns import PredictionReader, read_classes
 from litebert.tasks.results import Classification, decode_class
 from litebert.tasks.types.classification.classification import class_collapse, class_errors, evaluate_classes
 from litebert.tasks.types.pronoun_resolution.candidate_scores import (
@@ -47,6 +48,7 @@ PRONOUN_RESOLUTION: Final = TaskType(
     evaluate=evaluate_classes,
     error_examples=class_errors,
     collapse=class_collapse,
+    predictions=PredictionReader(read=read_classes, reads_probabilities=True),
     card=CardEntry(
         title="An ALBERT for pronoun resolution",
         pipeline_tag="fill-mask",

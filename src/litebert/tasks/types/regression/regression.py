@@ -12,7 +12,8 @@ from litebert.model.losses import regression_loss
 from litebert.tasks.encoded import LabelledBatch
 from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.labelled_data import LabelledData, Task
-from litebert.tasks.metrics.evaluation import Evaluation
+from litebert.tasks.metrics.evaluation import Evaluation, Scored
+from litebert.tasks.prediction_files.prediction_columns import PredictionReader, read_scores
 from litebert.tasks.readers.columns import Columns
 from litebert.tasks.readers.label_columns import MAX_INTEGER_CLASSES, distinct_numbers, label_scores, non_empty_labels
 from litebert.tasks.readers.tables import Table
@@ -24,7 +25,6 @@ from litebert.tasks.types.task_type import (
     Loss,
     ReadOptions,
     ReadResult,
-    Scored,
     ScoreScale,
     TaskType,
     chance_level,
@@ -121,6 +121,7 @@ REGRESSION: Final = TaskType(
     evaluate=_evaluate,
     error_examples=_errors,
     collapse=_collapse,
+    predictions=PredictionReader(columns=("prediction", "score", "label"), read=read_scores),
     card=CardEntry(title="An ALBERT regressor", method="regress", goal=lambda task: f"the score {task.label!r}"),
     strata=_tenths,
     baselines=SCORE_BASELINES,

@@ -1,33 +1,16 @@
-"""CoNLL columns: one word a line, a blank line between sentences.
-
-Columns are separated by spaces or tabs; the word is the first and its label the last. `-DOCSTART-` lines are skipped.
-"""
+"""Files of CoNLL columns as labelled sentences, and predictions in this format."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Final
 
-from litebert.errors import DataError
 from litebert.tasks.labelled_data import LabelledData
 from litebert.tasks.output_formats import SUFFIXES, LineOutput, OutputFormat, TableFormat, validate_suffix
-from litebert.tasks.readers.text_files import iter_lines
+from litebert.tasks.readers.conll import CONLL_SUFFIXES, Line, conll_fields, iter_sentences
 from litebert.tasks.types.task_type import FileFormat, ReadOptions, ReadResult
 from litebert.tasks.types.token_classification.token_examples import TokenExample
 from litebert.tasks.types.token_classification.tokens_in_tables import label_index, token_labels
-
-CONLL_SUFFIXES: Final = (".conll", ".bio", ".iob")
-_DOCUMENT: Final = "-DOCSTART-"
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A word and its other columns."""
-
-    number: int
-    """Line of the file, from 1."""
-    columns: tuple[str, ...]
 
 
 def read_conll(path: Path, options: ReadOptions) -> ReadResult:
@@ -48,37 +31,6 @@ def read_conll(path: Path, options: ReadOptions) -> ReadResult:
     return ReadResult(examples=examples, labels=labels, lines=lines, reason="the file has CoNLL columns")
 
 
-def iter_sentences(path: Path, *, min_columns: int = 1) -> Iterator[list[Line]]:
-    """The sentences of a file, whose lines have equally many columns; DataError with file and line."""
-    sentence: list[Line] = []
-    num_columns, found = 0, False
-    for number, text in enumerate(chain(iter_lines(path), [""]), start=1):
-        fields = _fields(text)
-        if not fields:
-            if sentence:
-                yield sentence
-                found = True
-            sentence = []
-            continue
-        num_columns = num_columns or len(fields)
-        if len(fields) != num_columns or num_columns < min_columns:
-            expected = num_columns if num_columns >= min_columns else "a word and its label"
-            raise DataError(f"{path}:{number}: {len(fields)} columns, expected {expected}; write one word a line")
-        if not fields[0] or not fields[-1]:
-            raise DataError(f"{path}:{number}: field 'tag': the word or its label is empty; fill it")
-        sentence.append(Line(number, fields))
-    if not found:
-        raise DataError(f"{path}: no sentences; write lines of a word{' and its label' if min_columns > 1 else ''}")
-
-
-def _fields(text: str) -> tuple[str, ...]:
-    """The columns of a line; none for a line between sentences."""
-    fields = text.split("\t") if "\t" in text else text.split()
-    if not text.strip() or fields[0] == _DOCUMENT:
-        return ()
-    return tuple(field.strip() for field in fields)
-
-
 def _words(lines: Sequence[Line]) -> tuple[str, ...]:
     return tuple(line.columns[0] for line in lines)
 
@@ -96,7 +48,7 @@ def _row(example: TokenExample, labels: Sequence[str]) -> dict[str, Any]:
 
 def _with_label(text: str, label: str) -> str | None:
     """The line of a word with the label as one more column; None for a line between sentences."""
-    fields = _fields(text)
+    fields = conll_fields(text)
     separator = " " if len(fields) > 1 and "\t" not in text else "\t"
     return f"{text.rstrip()}{separator}{label}" if fields else None
 

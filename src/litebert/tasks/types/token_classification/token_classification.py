@@ -12,7 +12,9 @@ from litebert.tasks.encoded import LabelledBatch
 from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.labelled_data import LabelledData, Task
 from litebert.tasks.metrics.entities import all_have_prefixes, entities, entity_scores, tag_parts
-from litebert.tasks.metrics.evaluation import Part
+from litebert.tasks.metrics.evaluation import Part, Scored
+from litebert.tasks.prediction_files.prediction_columns import PredictionReader, read_word_labels
+from litebert.tasks.prediction_files.prediction_rows import words_by_sentence
 from litebert.tasks.results import TokenPrediction, class_probabilities, decode_words
 from litebert.tasks.types.classification.classification import labels_goal
 from litebert.tasks.types.task_type import (
@@ -20,7 +22,6 @@ from litebert.tasks.types.task_type import (
     ErrorExample,
     ExampleReader,
     Loss,
-    Scored,
     TaskType,
     no_label_found,
     score,
@@ -117,6 +118,9 @@ TOKEN_CLASSIFICATION: Final = TaskType(
     evaluate=_evaluate,
     error_examples=_errors,
     collapse=no_label_found,
+    predictions=PredictionReader(
+        columns=("prediction", "labels", "label"), read=read_word_labels, rows=words_by_sentence
+    ),
     card=CardEntry(
         title="An ALBERT token classifier",
         pipeline_tag="token-classification",

@@ -1,0 +1,58 @@
+"""The evaluation of a prediction file on a labelled file or on a split of a benchmark."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from litebert.commands.data_arguments import files_by_split
+from litebert.commands.evaluate.evaluate_labelled import benchmark_splits
+from litebert.commands.evaluate.evaluate_settings import EvaluateRun
+from litebert.commands.prediction_files.scored_examples import ScoredExamples
+from litebert.commands.result import Result
+from litebert.errors import ConfigError
+from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
+from litebert.tasks.metrics.evaluation import Evaluation
+from litebert.tasks.scored_predictions import left_out_note, without_unscored
+
+
+@dataclass(frozen=True)
+class PredictionScores(Result):
+    """The scores of a prediction file."""
+
+    scores: Evaluation
+    left_out: tuple[str, ...]
+    """Metrics that need probabilities, which the file lacks."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The scores as plain values for JSON, as those of a model, and `left_out`."""
+        return {**self.scores.to_dict(), "left_out": list(self.left_out)}
+
+    def to_text(self) -> str:
+        """The scores with all their tables."""
+        return "\n".join([self.scores.to_report(), *left_out_note(self.left_out)])
+
+
+def evaluate_predictions(run: EvaluateRun) -> PredictionScores:
+    """The scores of the prediction file `run.model`."""
+    file = Path(run.model)
+    examples = _examples(run, file)
+    predictions = examples.predictions(file)
+    task, left_out = without_unscored(examples.task, [predictions])
+    return PredictionScores(predictions.score(task, examples.data).evaluation, left_out)
+
+
+def _examples(run: EvaluateRun, file: Path) -> ScoredExamples:
+    if run.data is not None:
+        options = {"metrics": run.metrics, "unlabelled_rows": run.unlabelled_rows}
+        return ScoredExamples.of_file(run.data, run.columns.to_columns(), run, files=[file], **options)
+    assert run.task is not None
+    assert run.task_dir is not None
+    files = files_by_split(run.split_file)
+    splits = benchmark_splits(run.task, run.task_dir, files)
+    if len(splits) > 1:
+        raise ConfigError(
+            f"task: {run.task} has the development splits {', '.join(splits)}, and a prediction file is for one; name "
+            f"its file, such as --split-file {splits[0]}=FILE"
+        )
+    split = BenchmarkSplit(task=run.task, split=splits[0], file=files.get(splits[0]))
+    return ScoredExamples.of_split(split, run.task_dir, metrics=run.metrics)

@@ -1,0 +1,1 @@
+"""Prediction files in the place of models. Before: labelled data. After: evaluate, compare."""

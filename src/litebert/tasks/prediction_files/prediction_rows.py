@@ -1,0 +1,135 @@
+"""A prediction file → its rows in the order of the labelled examples. Importing it loads no torch.
+
+It is a table that `predict` writes (`output_formats`), or a plain one of another program: a row for each example, and
+a column `prediction`. A `.json` file is an object of ids and predictions, as in SQuAD and RACE; a `.conll` file has
+the labels in its last column.
+"""
+
+import json
+import logging
+from dataclasses import dataclass, replace
+from itertools import groupby
+from pathlib import Path
+from typing import Any, Final, Self
+
+from litebert.errors import DataError
+from litebert.tasks.labelled_data import LabelledData
+from litebert.tasks.readers.conll import CONLL_SUFFIXES, iter_sentences
+from litebert.tasks.readers.tables import TABLE_ENDINGS, Row, Table, read_table, without_duplicates
+from litebert.tasks.readers.text_files import format_ending, read_text
+
+logger = logging.getLogger(__name__)
+
+JSON: Final = ".json"
+PREDICTION_ENDINGS: Final = (*TABLE_ENDINGS, JSON, *CONLL_SUFFIXES)
+PREDICTION: Final = "prediction"
+ID: Final = "id"
+SENTENCE: Final = "sentence"
+
+
+def is_prediction_file(source: str | Path) -> bool:
+    """Whether a command that takes a model is given a prediction file: by the ending, unless it is a directory."""
+    path = Path(source)
+    return format_ending(path) in PREDICTION_ENDINGS and not path.is_dir()
+
+
+def read_prediction_rows(path: Path) -> Table:
+    """The rows of a prediction file; DataError where it is invalid."""
+    if not path.exists():
+        raise DataError(f"{path}: no such file; check the path")
+    ending = format_ending(path)
+    if ending == JSON:
+        return _by_id(path)
+    return _by_sentence(path) if ending in CONLL_SUFFIXES else read_table(path)
+
+
+@dataclass(frozen=True, slots=True)
+class ExampleRows:
+    """Which rows of their file the examples are."""
+
+    source: Path
+    """The file of the examples."""
+    ids: tuple[str | None, ...]
+    """Id of each example; None where it has none."""
+    positions: tuple[int, ...]
+    """Of each example among all rows of the file; the others are blank or have no label."""
+    total: int
+    """Rows of the file."""
+
+    @classmethod
+    def of(cls, data: LabelledData, table: Table | None) -> Self:
+        """The rows of `data` in its table; None: its file is no table, so that every row is an example."""
+        if table is None or data.lines is None:
+            return cls(
+                data.path, tuple(each.id for each in data.examples), (*range(len(data.examples)),), len(data.examples)
+            )
+        position_of = {row.line: position for position, row in enumerate(table.rows)}
+        positions = tuple(position_of[line] for line in data.lines)
+        ids = table.texts(ID) if ID in table.columns else [None] * len(table.rows)
+        return cls(data.path, tuple(ids[position] for position in positions), positions, len(table.rows))
+
+    def order(self, predicted: Table) -> Table:
+        """The rows of a prediction file in the order of the examples, by their ids if it has them.
+
+        Otherwise the file has a row for each example, or for each row of the file, as `predict` writes. DataError where
+        an example has no prediction or several.
+        """
+        if ID in predicted.columns:
+            return replace(predicted, rows=tuple(self._matched(predicted)))
+        rows, count = predicted.rows, len(self.ids)
+        if len(rows) == count:
+            return predicted
+        if len(rows) == self.total:
+            return replace(predicted, rows=tuple(rows[position] for position in self.positions))
+        raise DataError(
+            f"{predicted.path}:{rows[-1].line}: the last of {len(rows)} predictions, but {self.source} has {count} "
+            f"examples; write one for each example, in their order, or a column {ID!r} in both files"
+        )
+
+    def _matched(self, predicted: Table) -> list[Row]:
+        names = predicted.unique_texts(ID, advice="write one prediction for each")
+        found = dict(zip(names, predicted.rows, strict=True))
+        if all(each is None for each in self.ids):
+            raise DataError(
+                f"{predicted.path}: has a column {ID!r}, but the examples of {self.source} have no ids; remove the "
+                "column if the rows are in the order of the examples"
+            )
+        if missing := [each for each in self.ids if each not in found]:
+            raise DataError(
+                f"{predicted.path}: no prediction for {len(missing)} of {len(self.ids)} examples of {self.source}, the "
+                f"first with the id {missing[0]!r}; add them (an empty one for a question without an answer)"
+            )
+        if others := found.keys() - set(self.ids):
+            logger.warning("%s: %d predictions belong to no example of %s", predicted.path, len(others), self.source)
+        return [found[str(each)] for each in self.ids]
+
+
+def words_by_sentence(table: Table) -> Table:
+    """A row for each sentence of a table of words, as `predict` writes for CoNLL columns; other tables unchanged."""
+    if not {SENTENCE, "word", PREDICTION} <= set(table.columns):
+        return table
+    sentences = (list(rows) for _, rows in groupby(table.rows, key=lambda row: row.values[SENTENCE]))
+    rows = (Row(words[0].line, {PREDICTION: [word.values[PREDICTION] for word in words]}) for words in sentences)
+    return Table(table.path, (PREDICTION,), tuple(rows))
+
+
+def _by_id(path: Path) -> Table:
+    """Rows of a JSON object of ids and predictions."""
+    advice = "write one object of ids and predictions, or rows as JSON lines (.jsonl)"
+    try:
+        content = json.loads(read_text(path), object_pairs_hook=without_duplicates)
+    except (ValueError, RecursionError) as error:
+        if isinstance(error, DataError):
+            raise
+        raise DataError(f"{path}: not valid JSON ({error}); {advice}") from None
+    if not isinstance(content, dict) or not content:
+        raise DataError(f"{path}: expected an object with predictions, found {type(content).__name__}; {advice}")
+    rows: list[dict[str, Any]] = [{ID: name, PREDICTION: value} for name, value in content.items()]
+    return Table(path, (ID, PREDICTION), tuple(Row(number, row) for number, row in enumerate(rows, start=1)))
+
+
+def _by_sentence(path: Path) -> Table:
+    """Rows of a file of CoNLL columns, a sentence each, with the labels of its last column."""
+    sentences = iter_sentences(path, min_columns=2)
+    rows = (Row(lines[0].number, {PREDICTION: [line.columns[-1] for line in lines]}) for lines in sentences)
+    return Table(path, (PREDICTION,), tuple(rows))
