@@ -1,0 +1,120 @@
+"""Prediction files → rows in the order of the examples; every error names the file and what to do."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from litebert.errors import DataError
+from litebert.tasks.labelled_data import Example, LabelledData
+from litebert.tasks.prediction_files.prediction_rows import (
+    PREDICTION_ENDINGS,
+    ExampleRows,
+    is_prediction_file,
+    read_prediction_rows,
+    words_by_sentence,
+)
+from litebert.tasks.readers.tables import read_table
+
+
+def written(path, text):
+    path.write_text(text)
+    return path
+
+
+def rows(count, ids=None):
+    return ExampleRows(Path("dev.csv"), tuple(ids or [None] * count), tuple(range(count)), count)
+
+
+@pytest.mark.parametrize("ending", PREDICTION_ENDINGS)
+def test_prediction_file_is_known_by_its_ending(ending, tmp_path):
+    assert is_prediction_file(f"predictions{ending}")
+    assert is_prediction_file(tmp_path / f"PREDICTIONS{ending.upper()}.gz")
+    (tmp_path / f"run{ending}").mkdir()
+    assert not is_prediction_file(tmp_path / f"run{ending}")
+
+
+@pytest.mark.parametrize("source", ["RUN", "RUN/model", "albert/albert-base-v2", "runs/learning_rate=1e-05"])
+def test_model_is_no_prediction_file(source):
+    assert not is_prediction_file(source)
+
+
+def test_rows_keep_their_order_without_ids(tmp_path):
+    predicted = read_prediction_rows(written(tmp_path / "p.csv", "prediction\na\nb\n"))
+    assert rows(2).order(predicted).texts("prediction") == ["a", "b"]
+
+
+def test_rows_are_in_the_order_of_the_ids(tmp_path):
+    predicted = read_prediction_rows(written(tmp_path / "p.json", json.dumps({"q2": "two", "q1": "one", "q3": ""})))
+    assert rows(2, ["q1", "q2"]).order(predicted).texts("prediction") == ["one", "two"]
+
+
+def test_rows_of_the_whole_file_are_those_of_the_examples(tmp_path):
+    table = read_table(written(tmp_path / "dev.csv", "text,label\na,1\nb,\nc,2\n"))
+    data = LabelledData(table.path, "classification", (Example(text="a"), Example(text="c")), ("1", "2"), "", (2, 4))
+    predicted = read_prediction_rows(written(tmp_path / "p.csv", "prediction\n1\n2\n3\n"))
+    assert ExampleRows.of(data, table).order(predicted).texts("prediction") == ["1", "3"]
+
+
+def test_words_of_a_table_become_sentences(tmp_path):
+    path = written(tmp_path / "p.csv", "sentence,word,prediction\n1,a,O\n1,b,X\n2,a,Y\n")
+    assert [row.values["prediction"] for row in words_by_sentence(read_prediction_rows(path)).rows] == [
+        ["O", "X"],
+        ["Y"],
+    ]
+    other = read_prediction_rows(written(tmp_path / "q.csv", "prediction\na\n"))
+    assert words_by_sentence(other) is other
+
+
+def test_conll_file_has_the_predictions_in_its_last_column(tmp_path):
+    predicted = read_prediction_rows(written(tmp_path / "p.conll", "a O X\nb O O\n\nc X Y\n"))
+    assert [(row.line, row.values["prediction"]) for row in predicted.rows] == [(1, ["X", "O"]), (4, ["Y"])]
+
+
+@pytest.mark.parametrize(
+    ("content", "ids", "message"),
+    [
+        (
+            "prediction\na\n",
+            None,
+            r"p\.csv:2: the last of 1 predictions, but dev\.csv has 2 examples; write one for each",
+        ),
+        ("prediction,id\na,1\nb,1\n", ["1", "2"], r"p\.csv:3: field 'id': the id '1' is also that of line 2"),
+        ("prediction,id\na,1\nb,2\n", None, r"p\.csv: has a column 'id', but the examples of dev\.csv have no ids"),
+        (
+            "prediction,id\na,1\nb,3\n",
+            ["1", "2"],
+            r"no prediction for 1 of 2 examples of dev\.csv, the first .* id '2'",
+        ),
+    ],
+)
+def test_examples_without_one_prediction_each_are_an_error(content, ids, message, tmp_path):
+    predicted = read_prediction_rows(written(tmp_path / "p.csv", content))
+    with pytest.raises(DataError, match=message):
+        rows(2, ids).order(predicted)
+
+
+def test_predictions_of_no_example_are_a_warning(tmp_path, caplog):
+    predicted = read_prediction_rows(written(tmp_path / "p.csv", "prediction,id\na,1\nb,2\nc,3\n"))
+    rows(2, ["1", "2"]).order(predicted)
+    assert "p.csv: 1 predictions belong to no example of dev.csv" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("{", "not valid JSON .* one object of ids and predictions"),
+        ("[1]", "expected an object with predictions, found list"),
+        ("{}", "expected an object with predictions"),
+        ('{"a": "x", "a": "y"}', "the field 'a' is given 2 times"),
+        ("\0", "binary"),
+    ],
+)
+def test_json_that_is_no_object_of_predictions_is_an_error(content, message, tmp_path):
+    with pytest.raises(DataError, match=message):
+        read_prediction_rows(written(tmp_path / "p.json", content))
+
+
+def test_missing_prediction_file_is_an_error(tmp_path):
+    with pytest.raises(DataError, match=r"p\.json: no such file; check the path"):
+        read_prediction_rows(tmp_path / "p.json")
