@@ -34,6 +34,10 @@ COMMANDS = {
     ],
     "evaluate (data)": ["classifier:{made}/tuned", "--data labelled:{made}/labelled.csv"],
     "evaluate (task)": ["classifier:{made}/tuned", "--task task:cola", "--task-dir labelled:{bad}/directory"],
+    "evaluate (predictions)": [
+        *("labelled:{made}/labelled.csv", "--data labelled:{made}/labelled.csv", "--task-type task:regression"),
+        "--label-names name:good",
+    ],
     "finetune": [
         *("recipe:default", "setting:train.duration=1 steps", "--model model:{made}/run", "--out out:{new}/out"),
         "--train labelled:{made}/labelled.csv",
@@ -60,6 +64,9 @@ COMMANDS = {
     "compare": [
         *("classifier:{made}/tuned", "--baseline classifier:{made}/tuned", "--data labelled:{made}/labelled.csv"),
         *("--device device:cpu", "--threads count:1"),
+    ],
+    "compare (predictions)": [
+        *("classifier:{made}/tuned", "--baseline labelled:{made}/labelled.csv", "--data labelled:{made}/labelled.csv"),
     ],
     "glue-submission": [
         *("task:cola", "--task-dir labelled:{bad}/directory", "--out out:{new}/out.zip"),

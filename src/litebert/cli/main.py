@@ -32,7 +32,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "corpus show": ("corpus.corpus:show", "show training examples in readable form"),
     "corpus stats": ("corpus.corpus:stats", "statistics of a corpus and its examples, with plots"),
     "pretrain": ("pretrain:pretrain", "train an encoder on a corpus with a recipe"),
-    "evaluate": ("predictions:evaluate", "score a model on validation text or on a labelled file"),
+    "evaluate": ("predictions:evaluate", "score a model on validation text or labelled data, or a prediction file"),
     "finetune": ("finetune:finetune", "train a model on a labelled file"),
     "finetune-tasks": (
         "experiments:finetune_tasks",
@@ -48,7 +48,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "run the experiments of the paper's tables and figures, and check its claims",
     ),
     "ensemble": ("predictions:ensemble", "average the predictions of several fine-tuned models"),
-    "compare": ("predictions:compare", "the difference between fine-tuned models on the same examples"),
+    "compare": ("predictions:compare", "the difference between fine-tuned models, or prediction files, on the same examples"),
     "predict": ("predictions:predict", "predict every example of a file: labels, values, answers, masked tokens"),
     "embed": ("predictions:embed", "write the embedding of every row of a file"),
     "search": ("predictions:search", "find the rows of a file whose embeddings are nearest to a query"),

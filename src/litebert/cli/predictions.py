@@ -18,6 +18,9 @@ def evaluate(run: Annotated[EvaluateRun, arguments_of(EvaluateRun, positional=("
     fine-tuned one on labelled data: a file of your own (--data), or the development splits of GLUE, SQuAD or RACE
     (--task, --task-dir).
 
+    MODEL may be a prediction file of any program, such as what `litebert predict` or scikit-learn has written: a table
+    with a row for each example of --data and a column `prediction`. It is not run, only scored.
+
     With another --precision than fp32, the scores on one labelled file or on a benchmark are shown beside those of
     fp32.
     """
@@ -27,7 +30,9 @@ def evaluate(run: Annotated[EvaluateRun, arguments_of(EvaluateRun, positional=("
 
 
 def compare(run: Annotated[CompareRun, arguments_of(CompareRun, positional=("models",))], json: Json = False) -> None:
-    """Compare two groups of fine-tuned models, such as runs with several seeds, on the same labelled examples.
+    """Compare two groups of fine-tuned models, such as runs with several seeds, on the same labelled examples. In the
+    place of a model may stand a prediction file of any program: a table with a row for each example and a column
+    `prediction`.
 
     The difference is that of the mean scores. Its 95 % interval is a paired bootstrap: examples and seeds are drawn
     with replacement, the same examples for all models.
