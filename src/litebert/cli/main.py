@@ -48,7 +48,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "run the experiments of the paper's tables and figures, and check its claims",
     ),
     "ensemble": ("predictions:ensemble", "average the predictions of several fine-tuned models"),
-    "compare": ("predictions:compare", "the difference between fine-tuned models, or prediction files, on the same examples"),
+    "compare": (
+        "predictions:compare",
+        "the difference between fine-tuned models or prediction files, on the same rows",
+    ),
     "predict": ("predictions:predict", "predict every example of a file: labels, values, answers, masked tokens"),
     "embed": ("predictions:embed", "write the embedding of every row of a file"),
     "search": ("predictions:search", "find the rows of a file whose embeddings are nearest to a query"),

@@ -21,7 +21,6 @@ from litebert.tasks.types.task_type import TaskType
 
 NO_LENGTHS = np.array([])
 """Lengths are counted in the tokens of a model, so predictions of a file are not scored by length."""
-CALIBRATION = "calibration"
 
 
 @dataclass(frozen=True)
@@ -53,11 +52,13 @@ class FilePredictions:
         return cls(path, task_type, reader.read(rows, column, data), has_probabilities)
 
     def unscored(self, metrics: Sequence[str]) -> tuple[str, ...]:
-        """Those of `metrics` that need probabilities, which the file lacks, and so does the calibration."""
-        if self.has_probabilities:
-            return ()
-        calibration = (CALIBRATION,) if self.task_type.predicts_one_class else ()
-        return (*(name for name in metrics if METRICS[name].takes_probabilities), *calibration)
+        """Those of `metrics` that need probabilities, which the file lacks."""
+        return tuple(name for name in metrics if METRICS[name].takes_probabilities and not self.has_probabilities)
+
+    @property
+    def lacks_calibration(self) -> bool:
+        """Whether the scores have no calibration, although those of a model have one."""
+        return self.task_type.predicts_one_class and not self.has_probabilities
 
     def score(self, task: Task, data: LabelledData) -> Scored:
         """The predictions evaluated; the metrics of `task` need no probabilities that the file lacks."""

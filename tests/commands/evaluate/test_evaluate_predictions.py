@@ -9,12 +9,12 @@ from litebert.commands.compare.compare import compare
 from litebert.commands.compare.compare_settings import CompareRun
 from litebert.commands.data_arguments import SlicedColumnArguments
 from litebert.commands.evaluate.evaluate import evaluate
+from litebert.commands.evaluate.evaluate_predictions import CALIBRATION
 from litebert.commands.evaluate.evaluate_settings import EvaluateRun
 from litebert.errors import ConfigError, DataError
 from litebert.model.io.model_directory import save_model
 from litebert.model.models import ForSequenceClassification
 from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
-from litebert.tasks.scored_predictions import CALIBRATION
 from litebert.tasks.types.extractive_qa.question_settings import QuestionSettings
 from support.data.benchmark_files import write_cola, write_mnli, write_race
 from support.data.labelled_files import SUBJECTS, write_opinions
@@ -142,10 +142,10 @@ def test_metrics_of_probabilities_are_left_out_without_them(models, opinions, tm
     assert result.to_dict()["left_out"] == ["roc_auc", CALIBRATION]
     assert result.to_dict()["calibration"] is None
     assert [*result.scores.metrics] == ["accuracy"]
-    expected = "left out: roc_auc, calibration (a prediction file has no column 'probabilities')"
-    assert result.to_text().splitlines()[-1] == expected
+    why = "(a prediction file has no column 'probabilities')"
+    assert result.to_text().splitlines()[-1] == f"left out: roc_auc, calibration {why}"
     of_both = compared(file, models["two"], opinions, metrics=("roc_auc", "accuracy"))
-    assert of_both.to_text().splitlines()[-1] == expected
+    assert of_both.to_text().splitlines()[-1] == f"left out: roc_auc {why}"
     assert [*of_both.metrics] == ["accuracy"]
     with pytest.raises(ConfigError, match=r"metrics: roc_auc need probabilities; add a column .* to .*p\.csv"):
         scores(file, opinions, metrics=("roc_auc",))
@@ -223,7 +223,7 @@ def test_several_files_are_several_seeds(models, opinions, tmp_path):
     found = result.metrics["accuracy"]
     assert found.baseline == tuple(scores(each, opinions)["metrics"]["accuracy"] for each in files)
     assert found.difference.difference == pytest.approx(own - sum(found.baseline) / 2)
-    assert result.left_out == (CALIBRATION,)
+    assert result.left_out == ()
 
 
 def test_predictions_of_a_label_that_the_data_lacks_need_all_names(tmp_path):

@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 from difflib import SequenceMatcher
 
-NUMBER = r"-?(?<!\w)\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?"
+NUMBER = r"[-+]?(?<!\w)\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?"
 MASKS = (
     (re.compile(rf"(?:{NUMBER} (?:seconds?|minutes?|min|hours?|h|s)\b ?)+"), "<duration> "),
     (re.compile(rf"{NUMBER} (?:bytes|[kKMGT](?:i?B)?)\b"), "<size>"),

@@ -1,4 +1,4 @@
-"""Evaluation: of a pretrained model on validation text or minimal pairs, of a fine-tuned one or a file on labelled data."""
+"""Evaluation: of a pretrained model on validation text or minimal pairs, of others on labelled data."""
 
 from collections.abc import Callable
 from dataclasses import asdict, replace

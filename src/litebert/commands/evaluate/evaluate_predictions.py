@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from litebert.commands.data_arguments import files_by_split
 from litebert.commands.evaluate.evaluate_labelled import benchmark_splits
@@ -13,6 +13,8 @@ from litebert.errors import ConfigError
 from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
 from litebert.tasks.metrics.evaluation import Evaluation
 from litebert.tasks.scored_predictions import left_out_note, without_unscored
+
+CALIBRATION: Final = "calibration"
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,8 @@ def evaluate_predictions(run: EvaluateRun) -> PredictionScores:
     examples = _examples(run, file)
     predictions = examples.predictions(file)
     task, left_out = without_unscored(examples.task, [predictions])
-    return PredictionScores(predictions.score(task, examples.data).evaluation, left_out)
+    calibration = (CALIBRATION,) if predictions.lacks_calibration else ()
+    return PredictionScores(predictions.score(task, examples.data).evaluation, (*left_out, *calibration))
 
 
 def _examples(run: EvaluateRun, file: Path) -> ScoredExamples:
