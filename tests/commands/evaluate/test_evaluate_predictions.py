@@ -295,6 +295,12 @@ def test_settings_that_a_prediction_file_does_not_read_are_refused(settings, mes
         EvaluateRun(**{"model": "p.csv", "data": "dev.csv", **settings})
 
 
+def test_file_with_another_ending_is_neither_a_model_nor_a_prediction_file(tmp_path):
+    file = write(tmp_path / "p.txt", "prediction\n")
+    with pytest.raises(ConfigError, match=r"p\.txt: a file, but no prediction file, whose name ends in \.csv, \.tsv"):
+        EvaluateRun(model=str(file), data="dev.csv")
+
+
 def test_settings_of_prediction_files_are_refused_beside_a_model():
     given = {"models": ("RUN",), "baseline": ("p.csv",), "data": "dev.csv"}
     with pytest.raises(ConfigError, match="label_names: only for prediction files without a model"):

@@ -1,5 +1,6 @@
 """The labelled examples against which prediction files are scored."""
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +25,8 @@ from litebert.tasks.readers.columns import Columns
 from litebert.tasks.readers.tables import Table
 from litebert.tasks.scored_predictions import FilePredictions
 from litebert.tasks.types.task_type import ReadOptions
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -78,4 +81,7 @@ def table_of(path: Path, task_type: str | None) -> Table | None:
 
 
 def _labels_named_in(file: Path) -> tuple[str, ...] | None:
-    return named_labels(read_prediction_rows(file))
+    labels = named_labels(read_prediction_rows(file))
+    if labels:
+        logger.info("%s: the labels are those of its probabilities: %s", file, ", ".join(labels))
+    return labels

@@ -14,7 +14,7 @@ from typing import Any, Final, Self
 
 from litebert.errors import DataError
 from litebert.tasks.labelled_data import LabelledData
-from litebert.tasks.readers.conll import CONLL_SUFFIXES, iter_sentences
+from litebert.tasks.readers.conll_columns import CONLL_SUFFIXES, iter_sentences
 from litebert.tasks.readers.tables import TABLE_ENDINGS, Row, Table, read_table, without_duplicates
 from litebert.tasks.readers.text_files import format_ending, read_text
 

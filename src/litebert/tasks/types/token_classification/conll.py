@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from litebert.tasks.labelled_data import LabelledData
 from litebert.tasks.output_formats import SUFFIXES, LineOutput, OutputFormat, TableFormat, validate_suffix
-from litebert.tasks.readers.conll import CONLL_SUFFIXES, Line, conll_fields, iter_sentences
+from litebert.tasks.readers.conll_columns import CONLL_SUFFIXES, Line, conll_fields, iter_sentences
 from litebert.tasks.types.task_type import FileFormat, ReadOptions, ReadResult
 from litebert.tasks.types.token_classification.token_examples import TokenExample
 from litebert.tasks.types.token_classification.tokens_in_tables import label_index, token_labels
