@@ -20,6 +20,7 @@ from support.data.benchmark_files import write_cola, write_mnli, write_race
 from support.data.labelled_files import SUBJECTS, write_opinions
 from support.data.question_builders import QUESTIONS, squad_json, write_squad
 from support.models.saved_models import save_models
+from support.models.tolerances import close_to
 from support.runs.prediction_commands import predict_split, run_predict
 
 THRESHOLDS = ("no_answer_threshold", "best_f1", "best_f1_thresh", "best_exact", "best_exact_thresh")
@@ -123,8 +124,8 @@ def test_predictions_of_a_model_have_its_scores(models, kind, ending, tmp_path):
     assert of_file["metrics"] == expected
     assert (of_file["examples"], of_file["accuracy_interval"]) == (of_model["examples"], of_model["accuracy_interval"])
     for found in compared(models[kind], file, data).metrics.values():
-        assert found.models == pytest.approx(found.baseline, abs=1e-6)
-        assert found.difference.difference == pytest.approx(0, abs=1e-6)
+        assert found.models == close_to(found.baseline)
+        assert found.difference.difference == close_to(0)
 
 
 @pytest.mark.parametrize(("kind", "metric"), [("classifier", "roc_auc"), ("several", "roc_auc")])
