@@ -49,6 +49,11 @@ def test_rows_are_in_the_order_of_the_ids(tmp_path):
     assert rows(2, ["q1", "q2"]).order(predicted).texts("prediction") == ["one", "two"]
 
 
+def test_rows_with_the_ids_of_the_examples_may_have_equal_ones(tmp_path):
+    predicted = read_prediction_rows(written(tmp_path / "p.csv", "id,prediction\nann,a\nann,b\nbob,c\n"))
+    assert rows(3, ["ann", "ann", "bob"]).order(predicted).texts("prediction") == ["a", "b", "c"]
+
+
 def test_rows_of_the_whole_file_are_those_of_the_examples(tmp_path):
     table = read_table(written(tmp_path / "dev.csv", "text,label\na,1\nb,\nc,2\n"))
     data = LabelledData(table.path, "classification", (Example(text="a"), Example(text="c")), ("1", "2"), "", (2, 4))

@@ -74,7 +74,8 @@ class ExampleRows:
         Otherwise the file has a row for each example, or for each row of the file, as `predict` writes. DataError where
         an example has no prediction or several.
         """
-        if ID in predicted.columns:
+        # `predict` keeps a column `id` of the data, which may name something else, such as an author of several rows.
+        if ID in predicted.columns and tuple(predicted.texts(ID)) != self.ids:
             return replace(predicted, rows=tuple(self._matched(predicted)))
         rows, count = predicted.rows, len(self.ids)
         if len(rows) == count:
