@@ -6,12 +6,15 @@ from types import SimpleNamespace
 import pytest
 import torch
 
+from litebert import runtime
 from litebert.commands.evaluate.evaluate import evaluate
 from litebert.commands.evaluate.evaluate_settings import EvaluateRun
+from litebert.commands.export import ExportRun, export
 from litebert.commands.finetune.elastic_depth import ElasticDepth
 from litebert.commands.finetune.finetune import finetune
 from litebert.commands.finetune.finetune_settings import FinetuneRun, load_finetune_config
 from litebert.errors import ConfigError, StoppedBySignalError
+from litebert.inference.predictor import Predictor
 from litebert.interop.convert_weights import convert
 from litebert.model.config import ModelConfig
 from litebert.model.encoder import Encoder
@@ -19,6 +22,7 @@ from litebert.model.io.model_directory import load_model, save_model
 from litebert.model.models import ForPretraining
 from support.data.labelled_files import write_opinions
 from support.models.model_builders import MODERN
+from support.models.tolerances import close_to
 from support.runs.callbacks import At
 
 
@@ -101,6 +105,16 @@ def test_scores_of_the_first_layers_are_those_of_the_converted_models(settings, 
     again = finetune(run, tmp_path / "run")
     assert again.by_layers == result.by_layers
     assert again.to_dict() == json.loads(json.dumps(result.to_dict()))
+
+
+def test_an_exported_model_runs_the_first_layers_as_the_converted_one(settings, tmp_path):
+    model = finetune(parsed(settings), tmp_path / "run").model
+    export(ExportRun(model=str(model), out=tmp_path / "exported"))
+    convert(model, tmp_path / "two", to="litebert", layers=2)
+    texts = ["the film was good", "her first play felt dull"]
+    exported = runtime.Predictor.load(tmp_path / "exported", layers=2).classify(texts)
+    for one, other in zip(exported, Predictor.load(tmp_path / "two", precision="fp32").classify(texts), strict=True):
+        assert one.probabilities == close_to(other.probabilities, depth="model")
 
 
 def test_a_resumed_run_trains_the_same_layers(settings, tmp_path):
