@@ -123,11 +123,22 @@ class MultiLabelPrediction(DecodedPrediction):
         }
 
 
+def sigmoid(logits: np.ndarray) -> np.ndarray:
+    """Independent probabilities of logits."""
+    return np.exp(-np.logaddexp(0, -logits))
+
+
+def logits_of(probabilities: np.ndarray) -> np.ndarray:
+    """The inverse of `sigmoid`, in float64; finite also for 0 and 1."""
+    inside = np.clip(probabilities.astype(np.float64), np.finfo(np.float32).tiny, 1 - np.finfo(np.float64).epsneg)
+    return np.log(inside) - np.log1p(-inside)
+
+
 def label_probabilities(logits: np.ndarray, settings: Any, dtype: type[np.floating]) -> np.ndarray:
     """Independent probabilities of the labels, float64 [C]."""
-    negative = -logits.astype(np.float64)
+    in_double = logits.astype(np.float64)
     # The two differ in the last bit. Published predictions of single models and of ensembles have these bits.
-    return 1 / (1 + np.exp(negative)) if dtype is np.float32 else np.exp(-np.logaddexp(0, negative))
+    return 1 / (1 + np.exp(-in_double)) if dtype is np.float32 else sigmoid(in_double)
 
 
 def decode_labels(

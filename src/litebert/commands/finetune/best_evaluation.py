@@ -1,30 +1,17 @@
 """The evaluation of the best model of a fine-tuning run, as `evaluation.json` and `result.json` hold it."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Self
 
 from pydantic import TypeAdapter, ValidationError
 
+from litebert.commands.finetune.postprocessing.threshold_scores import ThresholdScores
 from litebert.errors import CheckpointError
 from litebert.files import read_json_object
 from litebert.tasks.metrics.evaluation import Evaluation
 from litebert.tasks.metrics.metrics import METRICS
-
-
-@dataclass(frozen=True)
-class CalibratedEvaluation:
-    """The evaluation of a model in training, with calibrated probabilities if the run has `calibrate`."""
-
-    evaluation: Evaluation
-    temperature: float | None = None
-    """What the logits are divided by; None without calibration."""
-
-    @property
-    def metrics(self) -> dict[str, float]:
-        """The metrics over all examples, with thresholds."""
-        return self.evaluation.metrics
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,6 +26,8 @@ class BestEvaluation:
     """Fingerprint of the development examples, as tokens; empty for a model of an earlier version."""
     temperature: float | None = None
     """What the logits were divided by; None without calibration."""
+    thresholds: ThresholdScores | None = None
+    """Of a multi-label model: what a threshold for each label changes. None for a model of an earlier version."""
 
     @property
     def score(self) -> float:
@@ -60,6 +49,8 @@ class BestEvaluation:
         values = {"step": self.step, "metric_for_best_model": self.metric, **self.evaluation.to_dict()}
         if self.temperature is not None:
             values["temperature"] = self.temperature
+        if self.thresholds is not None:
+            values["thresholds"] = asdict(self.thresholds)
         if self.development_examples:
             values["development_examples"] = self.development_examples
         return values
@@ -70,6 +61,8 @@ class BestEvaluation:
         if isinstance(values, dict):
             evaluation = {**values, "metrics": _with_nan(values.get("metrics"))}
             values = {**values, "metric": values.get("metric_for_best_model"), "evaluation": evaluation}
+            if isinstance(scores := values.get("thresholds"), dict):
+                values["thresholds"] = {name: _with_nan(each) for name, each in scores.items()}
         return TypeAdapter(cls).validate_python(values)
 
     @classmethod

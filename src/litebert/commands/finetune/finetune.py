@@ -2,16 +2,13 @@
 
 import logging
 from collections.abc import Sequence
-from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 from torch import nn
 
 from litebert.analysis.curves import count_evaluations, read_curves
-from litebert.commands.finetune.best_evaluation import BestEvaluation, CalibratedEvaluation
-from litebert.commands.finetune.calibration import calibrated, divided_logits, fitted_temperature
+from litebert.commands.finetune.best_evaluation import BestEvaluation
 from litebert.commands.finetune.comparison import Outcome, Scores, baseline_scores, remarks
 from litebert.commands.finetune.earlier_run import (
     open_directory,
@@ -21,9 +18,11 @@ from litebert.commands.finetune.earlier_run import (
 )
 from litebert.commands.finetune.elastic_depth import ElasticDepth, metrics_by_layers
 from litebert.commands.finetune.finetune_result import FinetuneResult, finetune_card, provenance
-from litebert.commands.finetune.finetune_settings import FinetuneRun, validate_calibrates
+from litebert.commands.finetune.finetune_settings import FinetuneRun
 from litebert.commands.finetune.fit_heads import fit_heads
 from litebert.commands.finetune.input_length import choose_input_settings
+from litebert.commands.finetune.postprocessing.logit_adjustment import UNCHANGED, LogitAdjustment, adjusted_logits
+from litebert.commands.finetune.postprocessing.postprocessing import FittedEvaluation, evaluate_fitted
 from litebert.commands.finetune.setup import (
     RunData,
     TaskObjective,
@@ -96,8 +95,7 @@ def _train(
     log: RunLog,
 ) -> FinetuneResult:
     data = read_data(run)
-    if run.calibrate:
-        validate_calibrates(data.task.task_type)
+    run.validate_postprocessing(data.task.task_type)
     weights = loss_weights(run, data.train)
     # Before the model is read; a resumed run keeps what was recorded.
     model_fingerprint = world.on_rank_zero(lambda: "" if directory.has_checkpoint else weights_fingerprint(run))
@@ -268,19 +266,20 @@ def _best_model(
     *,
     directory: RunDirectory,
     world: DistributedContext,
-) -> BestModel[CalibratedEvaluation]:
+) -> BestModel[FittedEvaluation]:
     workers, metric = Workers(world.rank, world.size, world.gather), data.task.metric_for_best_model
 
-    def save(model: nn.Module, found: CalibratedEvaluation, step: int) -> None:
+    def save(model: nn.Module, found: FittedEvaluation, step: int) -> None:
         best = BestEvaluation(
             step=step,
             metric=metric,
             evaluation=found.evaluation,
             development_examples=dev.encoded.fingerprint,
-            temperature=found.temperature,
+            temperature=found.adjustment.temperature,
+            thresholds=found.thresholds,
         )
         of_best = replace(pipeline, model=model)
-        _save(data.task, of_best, directory.model, temperature=best.temperature, best=best)
+        _save(data.task, of_best, directory.model, adjustment=found.adjustment, best=best)
 
     return BestModel(
         lambda model: _evaluate(run, dev, replace(pipeline, model=model), workers),
@@ -292,34 +291,28 @@ def _best_model(
     )
 
 
-def _evaluate(
-    run: FinetuneRun, dev: EvaluationSet, pipeline: Pipeline, workers: Workers = ALONE
-) -> CalibratedEvaluation:
+def _evaluate(run: FinetuneRun, dev: EvaluationSet, pipeline: Pipeline, workers: Workers = ALONE) -> FittedEvaluation:
     """The scores on the development examples; NaN for a model whose outputs are not finite."""
     try:
         predictions = pipeline.predict_encoded(dev.encoded, workers=workers)
     except NotFiniteError:
-        return CalibratedEvaluation(dev.undefined)
-    temperature = None
-    if run.calibrate:
-        probabilities = np.stack(predictions)
-        temperature = fitted_temperature(probabilities, dev.data.targets)
-        predictions = [*calibrated(probabilities, temperature)]
-    return CalibratedEvaluation(dev.score_predictions(pipeline, predictions).evaluation, temperature)
+        return FittedEvaluation(dev.undefined)
+    return evaluate_fitted(dev, pipeline, predictions, calibrate=run.calibrate, tune_thresholds=run.tune_thresholds)
 
 
 def _save_milestone(run: FinetuneRun, task: Task, dev: EvaluationSet, pipeline: Pipeline, directory: Path) -> None:
-    """A milestone is calibrated by itself: the last evaluation was of an earlier step."""
-    temperature = _evaluate(run, dev, pipeline).temperature if run.calibrate else None
-    _save(task, pipeline, directory, temperature=temperature)
+    """A milestone is adjusted by itself: the last evaluation was of an earlier step."""
+    is_adjusted = run.calibrate or run.tune_thresholds
+    adjustment = _evaluate(run, dev, pipeline).adjustment if is_adjusted else UNCHANGED
+    _save(task, pipeline, directory, adjustment=adjustment)
 
 
 def _save(
-    task: Task, pipeline: Pipeline, directory: Path, *, temperature: float | None, best: BestEvaluation | None = None
+    task: Task, pipeline: Pipeline, directory: Path, *, adjustment: LogitAdjustment, best: BestEvaluation | None = None
 ) -> None:
     """Replace the model directory; without an evaluation, settings such as thresholds keep their defaults."""
     settings = pipeline.settings.with_metrics(best.metrics) if best else pipeline.settings
-    with divided_logits(pipeline.model, temperature) if temperature else nullcontext():
+    with adjusted_logits(pipeline.model, adjustment):
         save_model(
             pipeline.model,
             directory,

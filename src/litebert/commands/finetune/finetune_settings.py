@@ -16,6 +16,7 @@ from litebert.commands.finetune.default_settings import (
     settings_for_size,
 )
 from litebert.commands.finetune.model_limits import validate_fits_saved_model
+from litebert.commands.finetune.postprocessing.validate_postprocessing import validate_postprocessing
 from litebert.commands.recipes import load_recipe
 from litebert.commands.runs.card_settings import CardSettings
 from litebert.commands.runs.compute import Compute
@@ -199,6 +200,9 @@ class FinetuneRun(Settings):
     calibrate: bool = False
     """Divide the logits of a classifier by one number, fitted to the development rows, so that its probabilities are
     the shares in which it is right; no predicted class changes."""
+    tune_thresholds: bool = False
+    """Predict each label of a multi-label task from the probability with the best F1 on the development rows, instead
+    of 0.5. The bias of the classifier is shifted, so that this probability becomes 0.5."""
     class_weights: Annotated[ClassWeights | None, PlainValidator(_check_class_weights)] = None
     """Weights of the labels in the loss: null: equal; `balanced`: inverse frequencies; or numbers by label."""
     standardize_scores: bool = True
@@ -225,8 +229,8 @@ class FinetuneRun(Settings):
             raise ValueError("train.fsdp: fine-tuning does not shard the model; set it to false")
         if self.keep_head and self.from_scratch:
             raise ValueError("keep_head: a model from scratch has no head to keep; set one of the two to false")
-        if self.calibrate and (named := self._named_task_type()):
-            validate_calibrates(named)
+        if named := self._named_task_type():
+            self.validate_postprocessing(named)
         if self.elastic_depth and self.adapters and self.adapters.per_layer:
             raise ValueError(
                 "elastic_depth: a model with per-layer adapters keeps all its layers; set adapters.per_layer=false"
@@ -248,6 +252,11 @@ class FinetuneRun(Settings):
         """The card and what the model is compared with."""
         return ("card", "baseline")
 
+    def validate_postprocessing(self, task_type: str) -> None:
+        """Raise ConfigError for `calibrate` or `tune_thresholds` where the task type has no use for it."""
+        if self.calibrate or self.tune_thresholds:  # torch is imported for them only
+            validate_postprocessing(task_type, calibrate=self.calibrate, tune_thresholds=self.tune_thresholds)
+
     def _named_task_type(self) -> str | None:
         """The task type, where it is known before a file is read."""
         data = self.data
@@ -260,14 +269,6 @@ class FinetuneRun(Settings):
         if self.freeze not in (None, "nothing", "embeddings"):
             return f"freeze={self.freeze}"
         return "keep_head" if self.keep_head else None
-
-
-def validate_calibrates(task_type: str) -> None:
-    """Raise ConfigError for `calibrate` where no single class is predicted."""
-    from litebert.tasks.types.registry import get_task_type  # imports torch
-
-    if not get_task_type(task_type).predicts_one_class:
-        raise ConfigError(f"calibrate: {task_type} does not choose one class; set calibrate=false")
 
 
 RecipeSet = Literal["paper", "small"]

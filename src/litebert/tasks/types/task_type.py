@@ -242,6 +242,8 @@ class TaskType:
     baselines: Baselines | None = None
     predicts_one_class: bool = False
     """Whether predictions are the probabilities of classes, of which one is true."""
+    predicts_each_label: bool = False
+    """Whether predictions are the probabilities of labels, of which each is predicted from 0.5."""
     windows: bool = False
     """Whether a long input becomes several sequences; otherwise it is truncated."""
 

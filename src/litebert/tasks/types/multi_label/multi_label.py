@@ -163,4 +163,5 @@ MULTI_LABEL: Final = TaskType(
     card=CardEntry(title="An ALBERT multi-label classifier", method="classify_multi_label", goal=labels_goal),
     strata=_rarest_labels,
     baselines=LABEL_BASELINES,
+    predicts_each_label=True,
 )

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from litebert.commands.evaluate.evaluate import evaluate
 from litebert.commands.evaluate.evaluate_settings import EvaluateRun
 from litebert.commands.finetune.best_evaluation import BestEvaluation
-from litebert.commands.finetune.calibration import HIGHEST, LOWEST, calibrated, fitted_temperature
 from litebert.commands.finetune.finetune import finetune
 from litebert.commands.finetune.finetune_settings import FinetuneRun
+from litebert.commands.finetune.postprocessing.calibration import HIGHEST, LOWEST, calibrated, fitted_temperature
 from litebert.errors import ConfigError
 from litebert.inference.pipeline import Pipeline
 from litebert.model.io.model_directory import load_model

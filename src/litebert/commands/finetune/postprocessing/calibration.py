@@ -1,18 +1,13 @@
 """Calibration of a classifier: one temperature for all classes, from the development rows.
 
 The logits are divided by it, which changes no predicted class: probabilities become the shares in which such
-predictions are right. Source: temperature scaling, Guo et al. 2017, arXiv 1706.04599. The division is stored in the
-weights of the head, so that every program that loads the model has it.
+predictions are right. Source: temperature scaling, Guo et al. 2017, arXiv 1706.04599.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Final
 
 import numpy as np
-import torch
 from jaxtyping import Float, Int
-from torch import nn
 
 from litebert.tasks.results import softmax
 
@@ -45,19 +40,3 @@ def calibrated(probabilities: Float[np.ndarray, "N C"], temperature: float) -> F
 def _logarithms(probabilities: Float[np.ndarray, "N C"]) -> Float[np.ndarray, "N C"]:
     """In float64; that of 0 is finite."""
     return np.log(np.maximum(probabilities.astype(np.float64), np.finfo(np.float32).tiny))
-
-
-@contextmanager
-def divided_logits(model: nn.Module, temperature: float) -> Iterator[None]:
-    """Inside, the classifier gives logits divided by the temperature; afterwards its weights are as before."""
-    head = model.get_submodule("classifier")
-    before = [parameter.detach().clone() for parameter in head.parameters()]
-    try:
-        with torch.no_grad():
-            for parameter in head.parameters():
-                parameter.div_(temperature)
-        yield
-    finally:
-        with torch.no_grad():
-            for parameter, weights in zip(head.parameters(), before, strict=True):
-                parameter.copy_(weights)
