@@ -1,0 +1,63 @@
+"""SQuAD's questions as a multi-label file with rare labels: of what kinds is the answer, which is not shown?
+
+python benchmarks/data/answer_kinds.py SQUAD OUT [--train-rows 1000 --test-rows 3000]
+
+OUT/train.jsonl and test.jsonl have the columns text (a question) and label (the kinds of its first answer), in random
+order (seed 0), from train-v1.1.json and dev-v1.1.json, whose articles differ. The share of each label is printed.
+"""
+
+import argparse
+import json
+import random
+import re
+from pathlib import Path
+
+KINDS = {
+    "and": r"\band\b",
+    "century": r"\bcentur(y|ies)\b",
+    "date": r"\b(January|February|March|April|May|June|July|August|September|October|November|December)\b",
+    "long": r"(\S+\s+){7}",
+    "money": r"[$£€]|\bdollars?\b",
+    "name": r"^([A-Z][\w.'-]*\s?)+$",
+    "number": r"\d",
+    "percent": r"%|\bpercent\b",
+    "quantity": r"\b(hundred|thousand|million|billion)\b",
+    "year": r"\b(1\d|20)\d\d\b",
+}
+"""Label → the pattern of answers that have it."""
+
+
+def main() -> None:
+    """Write the files and print how often each label occurs."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("squad", type=Path, help="directory with train-v1.1.json and dev-v1.1.json")
+    parser.add_argument("out", type=Path, help="directory to write")
+    parser.add_argument("--train-rows", type=int, default=1000, help="questions for training")
+    parser.add_argument("--test-rows", type=int, default=3000, help="questions for the test")
+    arguments = parser.parse_args()
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    rng = random.Random(0)
+    for name, source, count in (("train", "train", arguments.train_rows), ("test", "dev", arguments.test_rows)):
+        rows = questions(arguments.squad / f"{source}-v1.1.json")
+        rng.shuffle(rows)
+        kept = rows[:count]
+        lines = "".join(json.dumps(row) + "\n" for row in kept)
+        (arguments.out / f"{name}.jsonl").write_text(lines, encoding="utf-8")
+        shares = ", ".join(f"{kind} {sum(kind in row['label'] for row in kept) / len(kept):.1%}" for kind in KINDS)
+        print(f"{name}: {len(kept):,} of {len(rows):,} questions; {shares}")
+
+
+def questions(file: Path) -> list[dict[str, str | list[str]]]:
+    """Each question with the kinds of its first answer, possibly none."""
+    articles = json.loads(file.read_text(encoding="utf-8"))["data"]
+    asked = [each for article in articles for paragraph in article["paragraphs"] for each in paragraph["qas"]]
+    return [{"text": each["question"].strip(), "label": kinds(each["answers"][0]["text"])} for each in asked]
+
+
+def kinds(answer: str) -> list[str]:
+    """The labels of an answer."""
+    return [kind for kind, pattern in KINDS.items() if re.search(pattern, answer)]
+
+
+if __name__ == "__main__":
+    main()
