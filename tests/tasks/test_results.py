@@ -25,7 +25,6 @@ from litebert.tasks.types.registry import task_types
     [
         Classification("good", 0.9, {"bad": 0.1, "good": 0.9}),
         Regression(0.5),
-        MultiLabelPrediction(("loud",), {"long": 0.1, "loud": 0.9}),
         Choice(0, 0.9, (0.9, 0.1)),
         TokenPrediction(("O",), (), (0.9,), ((0, 1),)),
         FilledMasks(((Candidate("a", 0.9),),)),
@@ -37,6 +36,12 @@ def test_columns_of_a_result_are_those_of_its_record(result):
     assert tuple(result.to_record()) == result.columns
     assert tuple(result.to_table_row()) == tuple(each for each in result.columns if each not in result.nested_columns)
     assert not any(isinstance(value, list | dict) for value in result.to_table_row().values())
+
+
+def test_every_label_of_a_text_has_a_column_with_its_probability():
+    prediction = MultiLabelPrediction(("loud",), {"long": 0.1, "loud": 0.9})
+    assert tuple(prediction.to_record()) == prediction.columns
+    assert prediction.to_table_row() == {"prediction": "loud", "probability_long": 0.1, "probability_loud": 0.9}
 
 
 def test_entities_are_readable_in_a_table():

@@ -7,7 +7,7 @@ import logging
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -199,8 +199,9 @@ class EvaluationSet:
         return pipeline.task_type.evaluate(self.task, predictions, self.data, lengths, pipeline.settings)
 
     def errors(self, pipeline: Pipeline, predictions: list[Prediction], scored: Scored) -> list[ErrorExample]:
-        """Every example with its prediction."""
-        return pipeline.task_type.error_examples(self.task, predictions, self.data, scored)
+        """Every example with its prediction and its place in the file."""
+        errors = pipeline.task_type.error_examples(self.task, predictions, self.data, scored)
+        return [replace(error, place=place) for error, place in zip(errors, self.data.places, strict=True)]
 
 
 def _is_finite(output: Any) -> bool:

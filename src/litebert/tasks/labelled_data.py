@@ -110,6 +110,11 @@ class LabelledData:
         return np.array([example.target for example in self.examples])
 
     @property
+    def places(self) -> tuple[str, ...]:
+        """Line of each example in the file, or its id; empty without either."""
+        return tuple(map(str, self.lines)) if self.lines else tuple(each.id or "" for each in self.examples)
+
+    @property
     def class_names(self) -> tuple[str | None, ...]:
         """The name of the class of each example; None for other targets."""
         targets = [example.target for example in self.examples]

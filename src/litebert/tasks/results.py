@@ -122,6 +122,11 @@ class MultiLabelPrediction(DecodedPrediction):
             "probabilities": self.probabilities,
         }
 
+    def to_table_row(self) -> dict[str, Any]:
+        """Labels, and the probability of each label in a column of its own, such as `probability_loud`."""
+        columns = {f"probability_{name}": value for name, value in self.probabilities.items()}
+        return {"prediction": SEPARATOR.join(self.labels), **columns}
+
 
 def sigmoid(logits: np.ndarray) -> np.ndarray:
     """Independent probabilities of logits."""

@@ -123,7 +123,11 @@ def test_multi_label_evaluation_is_overall_and_by_label():
         ("x", 2, {"precision": 1, "recall": 1, "f1": 1}),
         ("y", 1, {"precision": 0, "recall": 0, "f1": 0}),
     ]
-    assert (errors[1].expected, errors[1].predicted, errors[1].is_correct) == ("x, y", "x", False)
+    assert (errors[1].expected, errors[1].predicted, errors[1].is_correct) == (
+        "x (0.953), y (0.119)",
+        "x (0.953)",
+        False,
+    )
     assert errors[1].loss == pytest.approx(np.log1p(np.exp(-3)) + np.log1p(np.exp(2)))
 
 

@@ -84,11 +84,11 @@ def _worst_errors(errors: Sequence[ErrorExample]) -> list[str]:
     worst = sorted((error for error in errors if not error.is_correct), key=lambda error: -error.loss)
     note = f'<p class="note">{len(worst):,} of {len(errors):,} examples are wrong; the largest losses come first.</p>'
     shown = worst[:MAX_ERRORS]
-    rows = ((_shorten(each.text), each.expected, each.predicted, f"{each.loss:.3f}") for each in shown)
+    rows = ((_shorten(each.text), each.expected, each.predicted, f"{each.loss:.3f}", each.place) for each in shown)
     return [
         "<h2>Worst errors</h2>",
         note,
-        html_table(("example", "expected", "predicted", "loss"), rows, css_class="errors"),
+        html_table(("example", "expected", "predicted", "loss", "line or id"), rows, css_class="errors"),
     ]
 
 

@@ -157,6 +157,8 @@ class ErrorExample:
     loss: float
     """How wrong the prediction is; larger is worse."""
     is_correct: bool
+    place: str = ""
+    """Line or id in its file."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -124,13 +124,15 @@ def _errors(task: Task, predictions: Sequence[np.ndarray], data: LabelledData, s
     for example, probabilities in zip(data.examples, predictions, strict=True):
         target, predicted = np.array(example.target) > 0, probabilities >= MULTI_LABEL_THRESHOLD
         loss = -float(np.log(np.maximum(np.where(target, probabilities, 1 - probabilities), 1e-30)).sum())
-        names = _joined(task, target), _joined(task, predicted)
+        names = _joined(task, target, probabilities), _joined(task, predicted, probabilities)
         errors.append(ErrorExample(example.to_text(), *names, loss, bool((predicted == target).all())))
     return errors
 
 
-def _joined(task: Task, given: np.ndarray) -> str:
-    return ", ".join(name for name, is_given in zip(task.labels or (), given, strict=True) if is_given) or "(none)"
+def _joined(task: Task, given: np.ndarray, probabilities: np.ndarray) -> str:
+    """The given labels with their probabilities."""
+    shown = zip(task.labels or (), given, probabilities, strict=True)
+    return ", ".join(f"{name} ({value:.3f})" for name, is_given, value in shown if is_given) or "(none)"
 
 
 def _rarest_labels(data: LabelledData) -> list[int | None]:
