@@ -54,6 +54,7 @@ NAMES = {
     "opinions": "labelled.csv letters.csv test.csv dev.csv reviews.csv other.csv train.csv rows.csv "
     "reviews/a/b.csv tests/a.csv",
     "opinion_rows": "text/labelled-train.jsonl text/labelled-dev.jsonl labelled-train.jsonl labelled-dev.jsonl",
+    "topics": "topics.jsonl",
     "new_texts": "new.csv",
     "tagged_words": "news.conll",
     "treebank": "treebank.conllu",
@@ -199,6 +200,11 @@ class StandIns:
 
     def make_opinion_rows(self, path: Path) -> None:
         shutil.move(write_opinions(path.with_suffix(".jsonl")), path)
+
+    def make_topics(self, path: Path) -> None:
+        """Lists of labels, some of them empty."""
+        rows = ({"text": text, "label": [each for each in ("film", "music") if each in text]} for text in SUBJECTS * 4)
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
 
     def make_new_texts(self, path: Path) -> None:
         path.write_text("\n".join(["text", *SUBJECTS]) + "\n")
