@@ -96,6 +96,8 @@ def _train(
 ) -> FinetuneResult:
     data = read_data(run)
     run.validate_postprocessing(data.task.task_type)
+    if run.tune_thresholds:
+        logger.info("tune_thresholds: scores on the development rows are cross-fitted, with thresholds of other folds")
     weights = loss_weights(run, data.train)
     # Before the model is read; a resumed run keeps what was recorded.
     model_fingerprint = world.on_rank_zero(lambda: "" if directory.has_checkpoint else weights_fingerprint(run))

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+import litebert
 from litebert.commands.evaluate.evaluate import evaluate
 from litebert.commands.evaluate.evaluate_settings import EvaluateRun
 from litebert.commands.finetune.best_evaluation import BestEvaluation
@@ -134,6 +135,16 @@ def test_result_and_card_say_which_scores_are_shown(runs):
     card = (runs[1] / "model" / "README.md").read_text()
     assert "which is no estimate of a share; the scores are cross-fitted over 5 folds" in card
     assert "cross-fitted" not in (runs[0] / "model" / "README.md").read_text()
+
+
+def test_thresholds_are_tuned_from_python_and_logged(values, tmp_path, caplog):
+    caplog.set_level("INFO", "litebert")
+    changes = {"duration": "8 steps", "learning_rate": 0.003, "optimizer": "adamw", "device": "cpu", "baseline": False}
+    options = {"train": rows(), "dev": rows(), "metrics": METRICS, "callbacks": [], "out": tmp_path / "run", **changes}
+    trained = litebert.finetune(values["model"], tune_thresholds=True, **options)
+    assert "the scores above are cross-fitted" in str(trained)
+    assert best_of(trained.directory).thresholds.tuned
+    assert "tune_thresholds: scores on the development rows are cross-fitted" in caplog.text
 
 
 def test_finished_run_with_tuned_thresholds_is_returned(values, tmp_path):
