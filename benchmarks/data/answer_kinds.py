@@ -1,9 +1,10 @@
-"""SQuAD's questions as a multi-label file with rare labels: of what kinds is the answer, which is not shown?
+"""SQuAD's questions as a multi-label file with rare labels: of what kinds is the answer?
 
-python benchmarks/data/answer_kinds.py SQUAD OUT [--train-rows 1000 --test-rows 3000]
+python benchmarks/data/answer_kinds.py SQUAD OUT [--train-rows 1000 --test-rows 3000 --with-answer]
 
 OUT/train.jsonl and test.jsonl have the columns text (a question) and label (the kinds of its first answer), in random
 order (seed 0), from train-v1.1.json and dev-v1.1.json, whose articles differ. The share of each label is printed.
+The kinds must be guessed from the question, or can be read with `--with-answer`.
 """
 
 import argparse
@@ -34,11 +35,12 @@ def main() -> None:
     parser.add_argument("out", type=Path, help="directory to write")
     parser.add_argument("--train-rows", type=int, default=1000, help="questions for training")
     parser.add_argument("--test-rows", type=int, default=3000, help="questions for the test")
+    parser.add_argument("--with-answer", action="store_true", help="append the answer to each question")
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
     rng = random.Random(0)
     for name, source, count in (("train", "train", arguments.train_rows), ("test", "dev", arguments.test_rows)):
-        rows = questions(arguments.squad / f"{source}-v1.1.json")
+        rows = questions(arguments.squad / f"{source}-v1.1.json", with_answer=arguments.with_answer)
         rng.shuffle(rows)
         kept = rows[:count]
         lines = "".join(json.dumps(row) + "\n" for row in kept)
@@ -47,11 +49,12 @@ def main() -> None:
         print(f"{name}: {len(kept):,} of {len(rows):,} questions; {shares}")
 
 
-def questions(file: Path) -> list[dict[str, str | list[str]]]:
+def questions(file: Path, *, with_answer: bool) -> list[dict[str, str | list[str]]]:
     """Each question with the kinds of its first answer, possibly none."""
     articles = json.loads(file.read_text(encoding="utf-8"))["data"]
     asked = [each for article in articles for paragraph in article["paragraphs"] for each in paragraph["qas"]]
-    return [{"text": each["question"].strip(), "label": kinds(each["answers"][0]["text"])} for each in asked]
+    pairs = [(each["question"].strip(), each["answers"][0]["text"]) for each in asked]
+    return [{"text": f"{text} {answer}" if with_answer else text, "label": kinds(answer)} for text, answer in pairs]
 
 
 def kinds(answer: str) -> list[str]:
