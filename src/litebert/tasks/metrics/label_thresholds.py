@@ -2,7 +2,7 @@
 
 Thresholds are chosen once for each fold, on the rows of the other folds. Their means are those of the model, and each
 row is scored with the thresholds of its fold, which it did not choose: scores on the rows that chose them are too high.
-Source of the mean over folds: scikit-learn's TunedThresholdClassifierCV.
+scikit-learn's TunedThresholdClassifierCV cross-validates too, but takes the mean of the scores over folds.
 """
 
 from dataclasses import dataclass

@@ -1,1 +1,1 @@
-"""What is fitted to the development rows after training: a temperature, thresholds. Before: tasks. After: saving."""
+"""Temperatures and thresholds from the development rows. Before: a model in training. After: the saved model."""
