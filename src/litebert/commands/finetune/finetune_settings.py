@@ -20,7 +20,7 @@ from litebert.commands.finetune.postprocessing.validate_postprocessing import va
 from litebert.commands.recipes import load_recipe
 from litebert.commands.runs.card_settings import CardSettings
 from litebert.commands.runs.compute import Compute
-from litebert.errors import ConfigError, LitebertError
+from litebert.errors import LitebertError
 from litebert.model.config import Pooling
 from litebert.model.layers.lora_settings import Freeze, LoRASettings
 from litebert.settings import NameOrNames, Settings, merged_settings, with_overrides
