@@ -4,8 +4,8 @@ from shutil import copytree
 
 import pytest
 
-from litebert.commands.finetune_tasks.tasks_with_files import with_all_tasks
 from litebert.commands.finetune_tasks.finetune_tasks_settings import FinetuneTasksRun
+from litebert.commands.finetune_tasks.tasks_with_files import with_all_tasks
 from litebert.errors import ConfigError
 from support.data.benchmark_files import write_cola, write_mnli
 
