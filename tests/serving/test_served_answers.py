@@ -270,10 +270,12 @@ def test_long_text_is_served_by_a_model_that_reads_windows(window_reader, tiny_t
     with Application(served, runtime=runtime, max_tokens_per_text=200) as running:
         answer = running.ask("/predict", {"inputs": text})
         too_long = running.ask("/predict", {"inputs": text * 5})
+        not_cut = running.ask("/predict", {"inputs": text * 5, "truncate": True})
         empty, pair = (running.ask("/predict", {"inputs": inputs}) for inputs in ("\u200b", [["a", "b"]]))
     (expected,) = Predictor.load(window_reader, precision="fp32").classify([text])
     assert {each["label"]: each["score"] for each in answer.json()} == close_to(expected.probabilities)
     assert int(answer.headers["x-compute-tokens"]) == len(tiny_tokenizer.encode(text)) + 2
     assert (too_long.status_code, "the limit is 200; shorten it" in too_long.json()["error"]) == (413, True)
     assert "truncate" not in too_long.json()["error"], "it would not be"
+    assert not_cut.status_code == 413, "all of it would be read"
     assert (empty.status_code, pair.status_code) == (422, 422)

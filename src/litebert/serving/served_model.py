@@ -60,7 +60,7 @@ class ServedModel:
         can_truncate = can_truncate and not (self.loaded.reads_windows(operation) or operation.fills_masks)
         advice = ', or set "truncate"' if can_truncate else ""
         try:
-            return await self._answer(operation, inputs, bool(truncate), advice, headers)
+            return await self._answer(operation, inputs, bool(truncate and can_truncate), advice, headers)
         finally:
             self._requests -= 1
 
