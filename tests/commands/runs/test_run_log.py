@@ -1,6 +1,7 @@
 """The log file of a run: written from its beginning, appended to, and not at all by a run that is refused."""
 
 import logging
+import os
 import re
 from pathlib import Path
 
@@ -63,6 +64,20 @@ def test_full_disk_does_not_end_a_run_and_prints_nothing(capsys):
         log.write_to(Path("/dev/full"))
         logger.info("lost")
     assert capsys.readouterr().err == ""
+
+
+def test_log_that_cannot_be_opened_does_not_end_a_run(tmp_path):
+    with run_log() as log:
+        logger.info("lost")
+        log.write_to(tmp_path)
+        logger.info("lost too")
+
+
+def test_log_has_names_of_files_that_are_not_utf8(tmp_path):
+    with run_log() as log:
+        log.write_to(tmp_path / "train.log")
+        logger.info("read %s", Path(os.fsdecode(b"caf\xe9.csv")))
+    assert messages(tmp_path / "train.log") == [r"read caf\udce9.csv"]
 
 
 @pytest.fixture(scope="module")

@@ -15,8 +15,16 @@ class _LogFile(logging.FileHandler):
     """Appends records to a file, which is created with the first one."""
 
     def __init__(self, path: Path) -> None:
-        super().__init__(path, encoding="utf-8", delay=True)
+        # Names of files that are not UTF-8 have lone surrogates.
+        super().__init__(path, encoding="utf-8", errors="backslashreplace", delay=True)
         self.setFormatter(_FORMAT)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write the record; the base class raises where it cannot open the file."""
+        try:
+            super().emit(record)
+        except OSError:
+            self.handleError(record)
 
     def close(self) -> None:
         """Close the file, without what could not be written."""
