@@ -393,6 +393,8 @@ def test_models_are_named_after_their_directories(tmp_path):
         directories_by_name(("x/run", "y/run"))
     with pytest.raises(ConfigError, match="other: the value is empty"):
         directories_by_name(("other=",))
+    with pytest.raises(ConfigError, match="the name of x/run: the value is empty"):
+        directories_by_name(("=x/run",))
 
 
 def test_names_of_models_may_have_equals_signs_and_links_keep_theirs(tmp_path):

@@ -109,6 +109,7 @@ def directories_by_name(models: tuple[str, ...]) -> Mapping[str, str]:
         if not equals or Path(model).exists():  # names of directories may have the sign, as those of a sweep
             name, directory = model_name(model), model
         validate_not_empty(name, directory, otherwise="leave the model out")
+        validate_not_empty(f"the name of {directory}", name, otherwise="write the directory alone")
         if name in found:
             raise ConfigError(f"models: two of them have the name {name!r}; write NAME={directory}")
         found[name] = directory
