@@ -1,23 +1,26 @@
 """Export directories: what is written, and that nothing is left after a failure."""
 
 import json
+import math
 import shutil
 import sys
 
 import numpy as np
 import pytest
+import torch
 
 from litebert.commands.recipes import load_recipe, resolved_model
-from litebert.errors import CheckpointError, ConfigError, LitebertError, MissingExtraError
+from litebert.errors import CheckpointError, ConfigError, LitebertError, MissingExtraError, NotFiniteError
 from litebert.export import export_model as export_module
 from litebert.export import reference_outputs
 from litebert.export.export_model import export_model
 from litebert.export.model_graph import build_graph
 from litebert.model.config import ModelConfig
-from litebert.model.io.model_directory import load_model
+from litebert.model.io.model_directory import load_model, save_model
 from litebert.model.models import ForPretraining
 from litebert.model.presets import preset
 from litebert.runtime.export_metadata import KEY
+from litebert.tokenization.tokenizer import Tokenizer
 from support.models.saved_models import save_models
 
 onnx = pytest.importorskip("onnx")
@@ -155,6 +158,15 @@ def test_export_writes_nothing_if_an_output_is_no_number(saved, tmp_path, monkey
     ):
         export_model(saved["masked"], tmp_path / "out", precisions=(precision,))
     assert not list(tmp_path.iterdir())
+
+
+def test_export_of_a_model_that_has_diverged_is_refused(saved, tmp_path):
+    model = load_model(saved["classifier"])
+    torch.nn.init.constant_(model.classifier.weight, math.nan)
+    save_model(model, tmp_path / "diverged", extra_files=Tokenizer.load(saved["classifier"]).files())
+    with pytest.raises(NotFiniteError, match=r"diverged: scores that are not finite; its weights have diverged"):
+        export_model(tmp_path / "diverged", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
 
 
 def test_graph_too_large_for_one_file_is_refused(saved, tmp_path, monkeypatch):

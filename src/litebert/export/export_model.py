@@ -58,6 +58,7 @@ def export_model(
     Raises:
         CheckpointError: the source lacks weights, or `out` holds other files.
         ConfigError: the graph does not fit into one file, or cannot express the task.
+        NotFiniteError: outputs of the model are not finite.
         LitebertError: the outputs differ.
     """
     check_replaceable(out, next((name for name in GRAPH_FILES.values() if (out / name).is_file()), GRAPH_FILES["fp32"]))
@@ -68,7 +69,7 @@ def export_model(
     tokenizer = Tokenizer.load(source)
     described = _describe(source, model, tokenizer)
     contents = {each: _content(model, each, described) for each in precisions}
-    comparisons = {each: compare(content, model, each) for each, content in contents.items()}
+    comparisons = {each: compare(content, model, each, source=source) for each, content in contents.items()}
     spec = read_model_spec(source)
     if type(model).__name__ == spec.model:
         spec = spec_of(model, labels=spec.labels, problem_type=spec.problem_type)

@@ -1,13 +1,14 @@
 """The outputs of a torch model under the names of the graph, and their comparison with those of the graph."""
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from litebert.errors import LitebertError
+from litebert.errors import LitebertError, NotFiniteError
 from litebert.export.exported_graph import Comparison
 from litebert.model.model_inputs import ModelInputs
 from litebert.model.models import FORBIDDEN
@@ -24,8 +25,12 @@ TOLERANCES: Final = {"fp32": 1e-5, "int8": 0.2}
 hidden states, relative to their root mean square; docs/guides/export.md has the usual values, well below this."""
 
 
-def compare(content: bytes, model: Any, precision: str) -> Comparison:
-    """Run a graph and its model on random tokens; LitebertError if their outputs differ by more than the tolerance."""
+def compare(content: bytes, model: Any, precision: str, *, source: Path) -> Comparison:
+    """Run a graph and its model, loaded from `source`, on random tokens.
+
+    Raises LitebertError if their outputs differ by more than the tolerance, NotFiniteError if those of the model are
+    not finite.
+    """
     session = open_session(content, where="the exported graph")
     differences, squared, total = [], 0.0, 0.0
     for inputs in _batches(model):
@@ -34,6 +39,8 @@ def compare(content: bytes, model: Any, precision: str) -> Comparison:
         found = dict(zip(expected, run_session(session, feed, list(expected)), strict=True))
         for name, value in expected.items():
             at = _compared(name, value, feed["attention_mask"])
+            if not np.isfinite(value[at]).all():
+                raise NotFiniteError(source)
             difference = found[name][at] - value[at]
             differences.append(np.abs(difference).max() / max(1.0, float(np.abs(value[at]).max())))
             if name == "last_hidden_state":
