@@ -88,7 +88,10 @@ def remarks(run: FinetuneRun, data: RunData, outcome: Outcome) -> tuple[str, ...
 def _failure(run: FinetuneRun, data: RunData, outcome: Outcome) -> str:
     task_type = get_task_type(data.task.task_type)
     if not outcome.best.evaluation.has_scores:
-        return "no evaluated model has scores that are finite: the weights have diverged"
+        return (
+            "no evaluated model has scores that are finite: its weights have diverged, or its metrics are not defined "
+            "on the development rows"
+        )
     if reason := task_type.collapse(outcome.best.evaluation):
         if (rows := outcome.best.evaluation.examples) < FEW_EVAL_ROWS:
             return (
