@@ -53,6 +53,24 @@ def test_model_with_a_diverged_head_predicts_nothing(saved, name, value):
         CALLS[name](predictor)
 
 
+@pytest.mark.parametrize(
+    ("name", "use"),
+    [
+        ("masked", lambda model: model.fill_mask("a [MASK] film")),
+        ("embedder", lambda model: model.embed(["a film"])),
+        ("classifier", lambda model: model.embed(["a film"])),
+    ],
+)
+def test_encoder_that_has_diverged_fills_no_mask_and_has_no_vector(saved, name, use):
+    predictor = Predictor.load(saved[name])
+    use(predictor)
+    with torch.no_grad():
+        for parameter in predictor.backend.model.encoder.parameters():
+            parameter.fill_(math.nan)
+    with pytest.raises(NotFiniteError, match=rf"{name}: scores that are not finite; its weights have diverged"):
+        use(predictor)
+
+
 @pytest.fixture
 def diverged(saved, tiny_tokenizer, tmp_path):
     """A classifier that has diverged, and one that has not."""

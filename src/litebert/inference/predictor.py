@@ -205,7 +205,8 @@ class Predictor(PredictionMethods):
     def embedder(self, settings: EmbeddingSettings) -> Embedder:
         """The encoder of this model with settings for embeddings."""
         backend = self.backend
-        return Embedder.of(backend.model, backend.tokenizer, settings, precision=backend.precision)
+        options = {"precision": backend.precision, "place": backend.place}
+        return Embedder.of(backend.model, backend.tokenizer, settings, **options)
 
     def search(
         self,
@@ -270,11 +271,11 @@ def _load_backend(directory: Path, device: str, precision: InferencePrecision) -
     if not is_masked and spec.model != "SentenceEmbedder":
         return Pipeline.load(directory, device=device, precision=precision)
     model, tokenizer = load_model(directory).to(device), Tokenizer.load(directory)
-    resolved = resolve_precision(precision, model)
+    resolved, place = resolve_precision(precision, model), str(directory)
     if not is_masked:
-        return Embedder.of(model, tokenizer, precision=resolved)
+        return Embedder.of(model, tokenizer, precision=resolved, place=place)
     longest = spec.config.max_position_embeddings
-    return FillMask(model=model, tokenizer=tokenizer, max_length=longest, precision=resolved)
+    return FillMask(model=model, tokenizer=tokenizer, max_length=longest, precision=resolved, place=place)
 
 
 def _threshold(settings: Any, given: float | None, directory: Path) -> NoAnswerThreshold:

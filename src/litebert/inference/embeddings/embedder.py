@@ -9,7 +9,7 @@ from typing import Any, Final, Self
 import numpy as np
 from torch import nn
 
-from litebert.errors import ConfigError
+from litebert.errors import ConfigError, NotFiniteError
 from litebert.inference.embeddings.embedding_settings import DEFAULT_EMBEDDING, EmbeddingSettings
 from litebert.inference.pipeline import model_outputs
 from litebert.inference.prediction_methods import unit_length
@@ -38,6 +38,8 @@ class Embedder:
     dimensions: int
     max_length: int
     precision: InferencePrecision = "fp32"
+    place: str = "the model"
+    """What messages call it: its directory, if it was loaded from one."""
 
     @classmethod
     def of(
@@ -47,6 +49,7 @@ class Embedder:
         settings: EmbeddingSettings = DEFAULT_EMBEDDING,
         *,
         precision: InferencePrecision = "fp32",
+        place: str = "the model",
     ) -> Self:
         """An embedder with any model of `models.py`; ConfigError for more dimensions or tokens than it has."""
         config = model.config
@@ -63,10 +66,14 @@ class Embedder:
             dimensions=settings.dimensions or config.hidden_size,
             max_length=settings.max_length or config.max_position_embeddings,
             precision=precision,
+            place=place,
         )
 
     def embed(self, texts: Sequence[str]) -> np.ndarray:
-        """Float32 [N, dimensions]: the vector of each text; warns of empty texts."""
+        """Float32 [N, dimensions]: the vector of each text; warns of empty texts.
+
+        Raises NotFiniteError if a vector is not finite.
+        """
         vectors, counts = self.vectors_and_counts(texts)
         warn_empty("texts", counts["empty"], rows=len(texts))
         return vectors
@@ -95,6 +102,8 @@ class Embedder:
     def _embed(self, encoded: Encoded) -> np.ndarray:
         states = model_outputs(self.model, encoded, self._forward, precision=self.precision)
         vectors = np.stack(states)[:, : self.dimensions]
+        if not np.isfinite(vectors).all():
+            raise NotFiniteError(self.place)
         return unit_length(vectors) if self.normalize else vectors
 
     def _forward(self, model: Any, inputs: ModelInputs) -> Sequence[np.ndarray]:
