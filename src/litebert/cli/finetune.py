@@ -36,6 +36,7 @@ SETTINGS: Final = {
     "early_stopping_patience=3": "stop after 3 evaluations without improvement",
     "class_weights=balanced": "rare labels count more; or numbers, such as class_weights.spam=5",
     "tune_thresholds=true": "predict each label of multi-label data from the threshold with the best F1, not from 0.5",
+    "elastic_depth=[2,4]": "train for 2, 4 or all layers, so that `litebert convert --layers 2` makes a faster model",
     "freeze=encoder": "train the head only; or embeddings, all_but_pooler",
     "layerwise_lr_decay=0.9": "smaller learning rates further from the head",
     "adapters.rank=8": "train LoRA adapters in a frozen encoder; also adapters.alpha, "
