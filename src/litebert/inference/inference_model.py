@@ -12,10 +12,12 @@ from torch.optim.optimizer import register_optimizer_step_post_hook
 from litebert.device import autocast
 from litebert.errors import ConfigError
 from litebert.model import matmul_speed
+from litebert.model.encoder import encoder_of
 from litebert.model.prepacked.prepack import can_prepack, modules_and_parameters, prepacked
+from litebert.model.sharing_schedule import Schedule
 from litebert.settings import InferencePrecision
 
-Versions = tuple[int | tuple[int, int], ...]
+Versions = tuple[int | Schedule | tuple[int, int], ...]
 
 
 class _StepCounter:
@@ -83,7 +85,7 @@ def _prepacked(
     if trained:  # its weights will change again, so that a copy would only take memory
         return prepacked(model, precision)
     each_version = ((each.data_ptr(), 0 if each.is_inference() else each._version) for each in parameters)
-    versions = (_OPTIMIZER_STEPS.count, *each_version)
+    versions = (_OPTIMIZER_STEPS.count, encoder_of(model).schedule, *each_version)
     known = _PREPACKED.get(model)
     if known is None or known[:2] != (precision, versions):
         known = _PREPACKED[model] = (precision, versions, prepacked(model, precision))

@@ -1,6 +1,7 @@
 """Fine-tuning for several numbers of layers."""
 
 import json
+from statistics import fmean
 from types import SimpleNamespace
 
 import pytest
@@ -94,6 +95,8 @@ def test_scores_of_the_first_layers_are_those_of_the_converted_models(settings, 
     assert run.elastic_depth == (1, 2)
     result = finetune(run, tmp_path / "run")
     assert list(result.by_layers) == [1, 2]
+    depths = [result.scores, *result.by_layers.values()]
+    assert result.best.metrics["accuracy_over_depths"] == fmean(metrics["accuracy"] for metrics in depths)
     for layers, metrics in result.by_layers.items():
         directory = tmp_path / f"{layers}-layers"
         convert(result.model, directory, to="litebert", layers=layers)

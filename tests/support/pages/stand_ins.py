@@ -113,7 +113,7 @@ class StandIns:
         save_model(model, path, extra_files=self.source.files())
 
     def make_night(self, path: Path) -> None:
-        """As wide as the encoders that short runs train, so that they can start from it, and as deep as the real one."""
+        """As wide as the encoders that short runs train, so that they can start from it; as deep as the real one."""
         sizes = {"num_hidden_layers": 6, "embedding_size": 16, "num_attention_heads": 4, "recursion_lora_rank": 0}
         model = ForPretraining(self.config.replace(**{**MODERN, **sizes}))
         save_model(model, path, extra_files=self.source.files())

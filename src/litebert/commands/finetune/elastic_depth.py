@@ -4,10 +4,13 @@ Layers that share their weights are trained by every depth. Sources: structured 
 arXiv 1909.11556) and adaptive depth of DynaBERT (Hou et al. 2020, arXiv 2004.04037); here the first layers are kept.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from statistics import fmean
 
+from litebert.commands.finetune.postprocessing.postprocessing import FittedEvaluation
 from litebert.inference.pipeline import EvaluationSet, Pipeline
 from litebert.model.encoder import Encoder
 from litebert.model.io.model_directory import load_weights, read_directory
@@ -45,6 +48,39 @@ class ElasticDepth(Callback):
     def _draw(self, run: RunState) -> None:
         drawn = rng_for(self._seed, "elastic_depth", run.progress.step).integers(len(self._schedules))
         self._encoder.training_schedule = self._schedules[drawn]
+
+
+def selection_metric(metric: str, depths: Sequence[int]) -> str:
+    """What selects the best model: the metric, or with other depths its mean over them and all layers."""
+    return f"{metric}_over_depths" if depths else metric
+
+
+def evaluate_depths(
+    evaluate: Callable[[], FittedEvaluation], encoder: Encoder, depths: Sequence[int], *, metric: str
+) -> FittedEvaluation:
+    """The evaluation with all layers, and the mean of its metric over all depths under `selection_metric`.
+
+    It is NaN if the outputs of a depth are not finite.
+    """
+    found = evaluate()
+    if not depths:
+        return found
+    scores = [found.metrics[metric]]
+    for layers in depths:
+        with _first_layers_only(encoder, layers):
+            scores.append(evaluate().metrics[metric])
+    metrics = {**found.metrics, selection_metric(metric, depths): fmean(scores)}
+    return replace(found, evaluation=replace(found.evaluation, metrics=metrics))
+
+
+@contextmanager
+def _first_layers_only(encoder: Encoder, layers: int) -> Iterator[None]:
+    schedule = encoder.schedule
+    encoder.schedule = schedule[: layers * encoder.config.inner_group_num]
+    try:
+        yield
+    finally:
+        encoder.schedule = schedule
 
 
 def metrics_by_layers(

@@ -16,7 +16,12 @@ from litebert.commands.finetune.earlier_run import (
     validate_same_weights,
     weights_fingerprint,
 )
-from litebert.commands.finetune.elastic_depth import ElasticDepth, metrics_by_layers
+from litebert.commands.finetune.elastic_depth import (
+    ElasticDepth,
+    evaluate_depths,
+    metrics_by_layers,
+    selection_metric,
+)
 from litebert.commands.finetune.finetune_result import FinetuneResult, finetune_card, provenance
 from litebert.commands.finetune.finetune_settings import FinetuneRun
 from litebert.commands.finetune.fit_heads import fit_heads
@@ -38,7 +43,7 @@ from litebert.commands.runs.best_model import EVALUATION, BestModel, evaluation_
 from litebert.commands.runs.run_directory import RunDirectory
 from litebert.commands.runs.run_log import RunLog, run_log
 from litebert.commands.runs.run_precision import warn_slow_bf16, with_measured_precision, with_saved_precision
-from litebert.errors import CheckpointError, ConfigError, NotFiniteError
+from litebert.errors import CheckpointError, ConfigError
 from litebert.files import README, write_text
 from litebert.inference.pipeline import ALONE, EvaluationSet, Pipeline, Workers
 from litebert.model.encoder import encoder_of
@@ -119,7 +124,8 @@ def _train(
         save=lambda model, path: _save_milestone(run, data.task, dev, replace(pipeline, model=model), path),
     )
     patience = run.early_stopping_patience
-    early_stopping = [EarlyStopping(patience, metric=data.task.metric_for_best_model)] if patience else []
+    selection = selection_metric(data.task.metric_for_best_model, run.elastic_depth)
+    early_stopping = [EarlyStopping(patience, metric=selection)] if patience else []
     depths = run.elastic_depth
     elastic = [ElasticDepth(encoder_of(model), depths, seed=run.seed)] if depths else []
     trainer = Trainer(
@@ -285,7 +291,7 @@ def _best_model(
 
     return BestModel(
         lambda model: _evaluate(run, dev, replace(pipeline, model=model), workers),
-        metric=metric,
+        metric=selection_metric(metric, run.elastic_depth),
         greater_is_better=True,
         directory=directory.model,
         world=world,
@@ -293,19 +299,27 @@ def _best_model(
     )
 
 
-def _evaluate(run: FinetuneRun, dev: EvaluationSet, pipeline: Pipeline, workers: Workers = ALONE) -> FittedEvaluation:
-    """The scores on the development examples; NaN for a model whose outputs are not finite."""
-    try:
-        predictions = pipeline.predict_encoded(dev.encoded, workers=workers)
-    except NotFiniteError:
-        return FittedEvaluation(dev.undefined)
-    return evaluate_fitted(dev, pipeline, predictions, calibrate=run.calibrate, tune_thresholds=run.tune_thresholds)
+def _evaluate(run: FinetuneRun, dev: EvaluationSet, pipeline: Pipeline, workers: Workers) -> FittedEvaluation:
+    """The scores on the development examples."""
+    return evaluate_depths(
+        lambda: _evaluate_depth(run, dev, pipeline, workers),
+        encoder_of(pipeline.model),
+        run.elastic_depth,
+        metric=dev.task.metric_for_best_model,
+    )
+
+
+def _evaluate_depth(
+    run: FinetuneRun, dev: EvaluationSet, pipeline: Pipeline, workers: Workers = ALONE
+) -> FittedEvaluation:
+    """The scores with the layers that the encoder runs."""
+    return evaluate_fitted(dev, pipeline, workers, calibrate=run.calibrate, tune_thresholds=run.tune_thresholds)
 
 
 def _save_milestone(run: FinetuneRun, task: Task, dev: EvaluationSet, pipeline: Pipeline, directory: Path) -> None:
     """A milestone is adjusted by itself: the last evaluation was of an earlier step."""
     is_adjusted = run.calibrate or run.tune_thresholds
-    adjustment = _evaluate(run, dev, pipeline).adjustment if is_adjusted else UNCHANGED
+    adjustment = _evaluate_depth(run, dev, pipeline).adjustment if is_adjusted else UNCHANGED
     _save(task, pipeline, directory, adjustment=adjustment)
 
 

@@ -80,8 +80,10 @@ def prepacked(model: nn.Module, precision: InferencePrecision) -> nn.Module:
     schedule = encoder.schedule
     if encoder.recursion_lora:
         updates = [lora() for lora in encoder.recursion_lora]
-        attentions = [(encoder.attentions[index], own) for (index, _), own in zip(schedule, updates, strict=True)]
-        feed_forwards = [(encoder.feed_forwards[index], own) for (_, index), own in zip(schedule, updates, strict=True)]
+        attentions = [(encoder.attentions[index], own) for (index, _), own in zip(schedule, updates, strict=False)]
+        feed_forwards = [
+            (encoder.feed_forwards[index], own) for (_, index), own in zip(schedule, updates, strict=False)
+        ]
         schedule = tuple((layer, layer) for layer in range(len(schedule)))
     fast = _with_children(
         encoder,

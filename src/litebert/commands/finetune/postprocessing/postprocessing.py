@@ -9,12 +9,13 @@ from jaxtyping import Float
 from litebert.commands.finetune.postprocessing.calibration import calibrated, fitted_temperature
 from litebert.commands.finetune.postprocessing.logit_adjustment import UNCHANGED, LogitAdjustment
 from litebert.commands.finetune.postprocessing.threshold_scores import ThresholdScores
-from litebert.inference.pipeline import EvaluationSet, Pipeline
-from litebert.tasks.metrics.evaluation import Evaluation, Part
+from litebert.errors import NotFiniteError
+from litebert.inference.pipeline import ALONE, EvaluationSet, Pipeline, Workers
+from litebert.tasks.metrics.evaluation import Evaluation, Part, Scored
 from litebert.tasks.metrics.label_thresholds import label_thresholds
 from litebert.tasks.metrics.metrics import METRICS, measure
 from litebert.tasks.results import MULTI_LABEL_THRESHOLD, logits_of, sigmoid
-from litebert.tasks.types.task_type import Prediction, Scored
+from litebert.tasks.types.task_type import Prediction
 
 
 @dataclass(frozen=True)
@@ -33,12 +34,16 @@ class FittedEvaluation:
 
 
 def evaluate_fitted(
-    dev: EvaluationSet, pipeline: Pipeline, predictions: Sequence[Prediction], *, calibrate: bool, tune_thresholds: bool
+    dev: EvaluationSet, pipeline: Pipeline, workers: Workers = ALONE, *, calibrate: bool, tune_thresholds: bool
 ) -> FittedEvaluation:
-    """The scores of predictions for the development rows, to which the adjustment is fitted.
+    """The scores on the development rows, to which the adjustment is fitted; NaN if outputs are not finite.
 
     Scores with tuned thresholds are cross-fitted: each row has thresholds that other rows chose.
     """
+    try:
+        predictions = pipeline.predict_encoded(dev.encoded, workers=workers)
+    except NotFiniteError:
+        return FittedEvaluation(dev.undefined)
     if calibrate:
         temperature = fitted_temperature(np.stack(predictions), dev.data.targets)
         scored = _score(dev, pipeline, calibrated(np.stack(predictions), temperature))
