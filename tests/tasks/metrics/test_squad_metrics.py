@@ -3,6 +3,7 @@
 import json
 import os
 import string
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from litebert.errors import DataError
 from litebert.tasks.metrics.squad_metrics import (
     answer_exact_match,
     answer_f1,
+    as_scored,
     exact_match,
     normalize_answer,
     percent,
@@ -20,6 +22,7 @@ from litebert.tasks.metrics.squad_metrics import (
     score_with_unanswerable,
     word_f1,
 )
+from litebert.tasks.questions import GoldAnswer, Question
 from litebert.tasks.types.extractive_qa.squad_json import read_squad
 from support.data.question_builders import QUESTIONS
 
@@ -112,6 +115,44 @@ def test_squad_metrics_equal_the_official_scripts(name, dev, exact):
     scores = score(read_squad(SQUAD / dev), predictions)
     assert percent(scores.exact.values()) == expected[exact]
     assert percent(scores.f1.values()) == expected["f1"]
+
+
+@pytest.mark.skipif(not SQUAD.exists(), reason="LITEBERT_TEST_DATA names no directory with squad/predictions")
+def test_answerable_questions_of_squad_2_have_the_scores_of_the_official_script():
+    name = "bert-single-v2.0.json"
+    expected = json.loads((SQUAD / "predictions" / "expected_scores.json").read_text(encoding="utf-8"))[name]
+    predictions = json.loads((SQUAD / "predictions" / name).read_text(encoding="utf-8"))
+    questions = read_squad(SQUAD / "dev-v2.0.json")
+    pairs = zip(questions, as_scored(questions), strict=True)
+    answerable = [scored for question, scored in pairs if question.answers]
+    texts = [predictions[question.id] for question in answerable]
+    assert answer_exact_match(texts, answerable) == expected["HasAns_exact"]
+    assert answer_f1(texts, answerable) == expected["HasAns_f1"]
+
+
+def question_with(answers):
+    return Question(id=f"{next(NUMBERS)}", text="", context="", answers=answers)
+
+
+NUMBERS = count()
+ANSWERS = st.lists(st.sampled_from([".", "the", "Red army", "army", "1,000"]), max_size=3)
+
+
+@given(st.lists(st.tuples(ANSWERS, WORDS), min_size=1, max_size=5))
+def test_each_question_is_scored_alone_as_among_all(rows):
+    """The answer "." has no words: SQuAD 2.0 leaves it out, but alone, as in SQuAD 1.1, "" would equal it."""
+    golds = [tuple(GoldAnswer(text=text, start=0) for text in texts) for texts, _ in rows]
+    questions = [question_with(answers) for answers in [*golds, ()]]
+    texts = [*(text for _, text in rows), "x"]
+    scored = as_scored(questions)
+    alone = [answer_exact_match([text], [question]) for text, question in zip(texts, scored, strict=True)]
+    assert sum(alone) / len(alone) == pytest.approx(answer_exact_match(texts, questions))
+
+
+def test_questions_that_all_have_answers_are_scored_as_they_are():
+    questions = [question_with((GoldAnswer(text=".", start=0),))]
+    assert as_scored(questions) == questions
+    assert answer_exact_match([""], questions) == 100
 
 
 def test_answer_f1_needs_a_prediction_for_each_question():

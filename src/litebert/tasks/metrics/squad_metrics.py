@@ -9,12 +9,12 @@ import re
 import string
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
 
 from litebert.errors import DataError
-from litebert.tasks.questions import Question
+from litebert.tasks.questions import GoldAnswer, Question
 
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _WITHOUT_PUNCTUATION = str.maketrans("", "", string.punctuation)
@@ -81,12 +81,26 @@ def score_with_unanswerable(questions: Sequence[Question], predictions: Mapping[
         )
     scores = QuestionScores({}, {})
     for question in questions:
-        # The answers with words after normalization.
-        golds = [answer.text for answer in question.answers if normalize_answer(answer.text)] or [""]
+        golds = [answer.text for answer in _with_words(question)] or [""]
         prediction = predictions[question.id]
         scores.exact[question.id] = max(exact_match(prediction, gold) for gold in golds)
         scores.f1[question.id] = max(word_f1(prediction, gold) for gold in golds)
     return scores
+
+
+def as_scored(questions: Sequence[Question]) -> list[Question]:
+    """The questions without answers that SQuAD 2.0 does not score, if any question is unanswerable.
+
+    Then every part of them, such as the answerable ones, has the scores that it has among all.
+    """
+    if all(question.answers for question in questions):
+        return list(questions)
+    return [replace(each, answers=_with_words(each)) for each in questions]
+
+
+def _with_words(question: Question) -> tuple[GoldAnswer, ...]:
+    """The answers that have words after normalization."""
+    return tuple(answer for answer in question.answers if normalize_answer(answer.text))
 
 
 def answer_f1(predictions: Sequence[str], questions: Sequence[Question]) -> float:

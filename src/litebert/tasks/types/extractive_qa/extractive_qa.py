@@ -16,7 +16,7 @@ from litebert.errors import DataError
 from litebert.tasks.labelled_data import LabelledData, Task
 from litebert.tasks.metrics.evaluation import Evaluation, Scored, parts
 from litebert.tasks.metrics.metrics import metrics_of_parts
-from litebert.tasks.metrics.squad_metrics import best_thresholds, exact_match, word_f1
+from litebert.tasks.metrics.squad_metrics import as_scored, best_thresholds, exact_match, word_f1
 from litebert.tasks.prediction_files.prediction_columns import PredictionReader, read_texts
 from litebert.tasks.questions import Question
 from litebert.tasks.readers.columns import Columns
@@ -130,10 +130,10 @@ def score_answers(
     task: Task, texts: Sequence[str], data: LabelledData, lengths: np.ndarray, thresholds: dict[str, float]
 ) -> Scored:
     """Metrics of answers as texts, with `thresholds` as further metrics."""
-    questions = list(data.examples)
+    questions = as_scored(data.examples)
     result = score(task, texts, questions, data, lengths)
     metrics = result.evaluation.metrics | thresholds
-    names = [ANSWERABLE if question.answers else "without an answer" for question in questions]
+    names = [ANSWERABLE if question.answers else "without an answer" for question in data.examples]
     of_part = measured(metrics_of_parts(task.metrics), texts, questions)
     by_answerability = parts(names, of_part) if len(set(names)) > 1 else ()
     by_slice = (*result.evaluation.by_slice, *by_answerability)
