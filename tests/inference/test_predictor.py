@@ -211,6 +211,8 @@ def test_predictor_load_refuses_a_device_that_is_not_there(saved, name, device, 
     [
         ({"precision": "int4"}, "precision: 'int4', expected one of auto, fp32"),
         ({"threads": -1}, "threads: -1, expected 1 or more"),
+        ({"layers": 0}, "layers: 0, expected 1 or more"),
+        ({"layers": 9}, "layers: 9, expected 1 to "),
         ({"device": "cuda", "precision": "int8"}, "torch finds 0 CUDA devices|int8 is computed on processors"),
         ({"device": "mps"}, "device: 'mps'; expected auto, cpu, cuda"),
     ],

@@ -102,6 +102,14 @@ def test_fewer_layers_give_other_answers(exported):
     assert first.classify(["the film"]) != whole.classify(["the film"])
 
 
+@pytest.mark.parametrize("name", ["classifier", "masked", "embedder"])
+def test_fewer_layers_give_the_answers_of_torch(saved, exported, name):
+    method, arguments = CALLS[name]
+    own = getattr(Predictor.load(exported / name, layers=1), method)(*arguments)
+    torch_predictor = TorchPredictor.load(saved[name], precision="fp32", layers=1)
+    assert close(own, getattr(torch_predictor, method)(*arguments), tolerance(depth="compound"))
+
+
 def test_threshold_decides_whether_there_is_an_answer(exported):
     never, always = (Predictor.load(exported / "doubter", threshold=threshold) for threshold in (1e9, -1e9))
     assert never.answer(*FILM).text

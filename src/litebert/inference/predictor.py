@@ -37,6 +37,7 @@ from litebert.inference.pretraining_record import pretraining_record
 from litebert.inference.sentence_likelihood import log_likelihoods, validate_causal_steps
 from litebert.inference.sentence_order import order_probabilities
 from litebert.inference.word_masking import Masking, Scoring
+from litebert.model.encoder import Encoder, encoder_of
 from litebert.model.io.hub import HUB, model_directory
 from litebert.model.io.model_directory import load_model
 from litebert.model.io.model_spec import read_model_spec
@@ -76,6 +77,7 @@ class Predictor(PredictionMethods):
         precision: InferencePrecision = "auto",
         threads: int | None = None,
         device: str | torch.device = "auto",
+        layers: int | None = None,
         threshold: float | None = None,
         hub: HubOptions = HUB,
     ) -> None:
@@ -87,20 +89,25 @@ class Predictor(PredictionMethods):
             threads: number of threads of torch, for the whole process.
             device: where the model runs: `auto` (a CUDA device if there is one, but the processor for int8), `cpu`,
                 `cuda` or `cuda:1`, or a `torch.device`.
+            layers: run only the first layers, at most those of the model; None: all. For a model that was fine-tuned
+                with `elastic_depth`.
             threshold: null score above which a question has no answer; None: the one chosen in fine-tuning.
             hub: options of the download.
 
         Raises:
-            ConfigError: `threshold` does not apply to the model, or torch does not find the device, or the device does
-                not compute in `precision`.
+            ConfigError: `layers` or `threshold` does not apply to the model, or torch does not find the device, or the
+                device does not compute in `precision`.
         """
         usable = usable_device(device, precision)
         validate_positive("threads", threads)
+        validate_positive("layers", layers)
         validate_threshold(threshold)
         directory = self._directory = model_directory(model, hub=hub)
         if threads is not None:
             torch.set_num_threads(threads)
         self.backend: Pipeline | FillMask | Embedder = _load_backend(directory, usable, precision)
+        if layers is not None:
+            _run_first_layers(encoder_of(self.backend.model), layers, directory)
         self.task: str = _task(self.backend)
         """Name of the task type, or `fill_mask` or `embedding`."""
         self.threshold: NoAnswerThreshold | None = None
@@ -262,6 +269,13 @@ class Predictor(PredictionMethods):
         if isinstance(self.backend, Pipeline):
             return self.backend.task_type.card.method
         return METHODS_WITHOUT_TASK_TYPE[self.task]
+
+
+def _run_first_layers(encoder: Encoder, layers: int, directory: Path) -> None:
+    depth = encoder.config.num_hidden_layers
+    if layers > depth:
+        raise ConfigError(f"layers: {layers}, expected 1 to {depth}, the layers of {directory}")
+    encoder.schedule = encoder.first_layers(layers)
 
 
 def _load_backend(directory: Path, device: str, precision: InferencePrecision) -> Pipeline | FillMask | Embedder:

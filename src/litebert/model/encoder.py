@@ -176,6 +176,10 @@ class Encoder(nn.Module):
         read = zip(blocks, output.hidden_states[:-1], inputs, strict=True)
         return tuple(block.probabilities(x, attention_mask, block_inputs) for block, x, block_inputs in read)
 
+    def first_layers(self, layers: int) -> Schedule:
+        """The part of the schedule that runs the first `layers` layers."""
+        return self.schedule[: layers * self.config.inner_group_num]
+
     def compile_blocks(self, *, backend: str = "inductor") -> None:
         """Compile one block with `torch.compile` and run it in the loop: compile time does not grow with depth."""
         self.run_block = torch.compile(run_block, backend=backend)

@@ -90,7 +90,7 @@ class Predictor(PredictionMethods):
             files = (path.relative_to(directory).as_posix(), model.metadata.vocabulary)
             verify_manifest(directory, only=files)
         depth = model.metadata.num_hidden_layers
-        if layers is not None and not 1 <= layers <= depth:
+        if layers is not None and layers > depth:
             raise ConfigError(f"layers: {layers}, expected 1 to {depth}, the layers of {directory}")
         if threshold is not None:
             if "no_answer_threshold" not in model.metadata.settings or model.metadata.task == "extractive_qa":

@@ -30,8 +30,7 @@ class ElasticDepth(Callback):
 
     def __init__(self, encoder: Encoder, depths: Sequence[int], *, seed: int) -> None:
         self._encoder, self._seed = encoder, seed
-        inner = encoder.config.inner_group_num
-        self._schedules = [*(encoder.schedule[: layers * inner] for layers in depths), encoder.schedule]
+        self._schedules = [*map(encoder.first_layers, depths), encoder.schedule]
 
     def on_train_begin(self, run: RunState) -> None:
         """Draw the depth of the first step."""
@@ -76,7 +75,7 @@ def evaluate_depths(
 @contextmanager
 def _first_layers_only(encoder: Encoder, layers: int) -> Iterator[None]:
     schedule = encoder.schedule
-    encoder.schedule = schedule[: layers * encoder.config.inner_group_num]
+    encoder.schedule = encoder.first_layers(layers)
     try:
         yield
     finally:
