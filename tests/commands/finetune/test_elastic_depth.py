@@ -103,7 +103,7 @@ def test_scores_of_the_first_layers_are_those_of_the_converted_models(settings, 
         assert load_model(directory).config.num_hidden_layers == layers
         evaluated = evaluate(EvaluateRun(model=str(directory), data=tmp_path / "train.tsv", precision="fp32"))
         assert evaluated.scores.metrics == metrics
-    assert "\nwith the first layers only, accuracy: 1: " in result.to_text()
+    assert "\naccuracy by layers: first 1: " in result.to_text()
     assert "| accuracy of the first 2 layers |" in (result.model / "README.md").read_text()
     again = finetune(run, tmp_path / "run")
     assert again.by_layers == result.by_layers

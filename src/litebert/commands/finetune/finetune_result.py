@@ -66,14 +66,14 @@ class FinetuneResult(Result):
         metric = self.best.metric
         baselines = "; ".join(f"{name} {scores[metric]:.4f}" for name, scores in self.baselines.items())
         thresholds = self.best.thresholds.to_text(metric) if self.best.thresholds else ""
-        by_layers = "; ".join(f"{layers}: {metrics[metric]:.4f}" for layers, metrics in self.by_layers.items())
+        by_layers = ", ".join(f"first {layers}: {metrics[metric]:.4f}" for layers, metrics in self.by_layers.items())
         lines = [
             f"{self.task_type} ({self.reason}): {self.train_examples:,} examples, {self.steps:,} steps in "
             f"{readable_seconds(self.elapsed_seconds)}, {self.trained_parameters:,} parameters trained{early}",
             f"best of {self.evaluations} evaluations, at step {self.best.step:,}: {self.best.evaluation.to_text()}",
             *([thresholds] if thresholds else []),
             *([f"baselines, {metric}: {baselines}"] if baselines else []),
-            *([f"with the first layers only, {metric}: {by_layers}"] if by_layers else []),
+            *([f"{metric} by layers: {by_layers}, all: {self.best.score:.4f}"] if by_layers else []),
             *(f"note: {remark}" for remark in self.remarks),
             f"model: {self.model}",
         ]

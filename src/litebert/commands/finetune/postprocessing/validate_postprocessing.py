@@ -14,5 +14,6 @@ def validate_postprocessing(task_type: str, *, calibrate: bool, tune_thresholds:
         raise ConfigError(f"calibrate: {task_type} does not choose one class; set calibrate=false")
     if tune_thresholds and not found.predicts_each_label:
         raise ConfigError(
-            f"tune_thresholds: {task_type} has no threshold for each label; set tune_thresholds=false (multi_label has)"
+            f"tune_thresholds: only multi_label has a threshold for each label, and this is {task_type}; set "
+            "tune_thresholds=false"
         )
