@@ -304,6 +304,18 @@ def test_convert_keeps_the_task_but_not_the_card_of_a_changed_model(answering_mo
     assert SavedTask.stored(tmp_path / "c") is not None
 
 
+def test_convert_keeps_no_card_where_left_out_layers_are_made_from_others(answering_model, tmp_path):
+    config = read_model_spec(answering_model).config
+    unshared = {"sharing": "none", "num_hidden_layers": 2}
+    convert(answering_model, tmp_path / "m", to="litebert", changes=unshared)
+    (tmp_path / "m" / "README.md").write_bytes(b"EM 80.1")
+    report = convert(tmp_path / "m", tmp_path / "c", to="litebert", layers=1, changes=unshared)
+    assert read_model_spec(tmp_path / "c").config == config.replace(**unshared)
+    assert not (tmp_path / "c" / "README.md").exists()
+    assert not any(name.startswith("encoder.attentions.1.") for _, name in report.mapped)
+    assert any("1.albert_layers" in name or ".attentions.1." in name for name in report.remapped)
+
+
 def test_convert_keeps_the_task_but_not_the_card_with_another_tokenizer(tiny_tokenizer, tmp_path):
     spec = ModelSpec(model="ForQuestionAnswering", config=TINY.replace(vocab_size=tiny_tokenizer.vocab_size))
     files = {"README.md": b"EM 80.1", **SavedTask(task_type="extractive_qa").files()}

@@ -100,7 +100,7 @@ def convert(
     """Convert any checkpoint, with its tokenizer, to a model directory or a TensorFlow checkpoint.
 
     A model directory keeps the task and its settings if the head and its labels are the same, and the model card if
-    config and tokenizer are too: the scores of the card hold for no other model.
+    config, layers and tokenizer are too: the scores of the card hold for no other model.
 
     Args:
         source: a run directory, a model directory of litebert or transformers, a name on the hub, or a TensorFlow
@@ -130,8 +130,9 @@ def convert(
         if known_tokenizer is None:
             raise ConfigError(f"{source}: has no tokenizer, which sentence-transformers needs; give --tokenizer")
         as_model = "SentenceEmbedder"
-    source_model = _read(place, as_model=as_model, labels=labels)
-    loaded = source_model if layers is None else _with_first_layers(source_model, layers)
+    loaded = _read(place, as_model=as_model, labels=labels)
+    if layers is not None:
+        loaded = _with_first_layers(loaded, layers)
     spec = updated_spec(loaded.spec, as_model=as_model, labels=labels, changes=changes or {})
     if known_tokenizer and known_tokenizer.vocab_size > spec.config.vocab_size:
         raise ConfigError(
@@ -141,11 +142,11 @@ def convert(
     tensors = remap_weights(loaded.weights.tensors, source=loaded.spec.config, target=spec.config)
     missing = _missing(spec, tensors, allow_missing)
     of_source = loaded.weights.tensors
-    changed = {name for name in tensors.keys() & of_source if not torch.equal(tensors[name], of_source[name])}
+    changed = {name for name in tensors if name not in of_source or not torch.equal(tensors[name], of_source[name])}
     model = load_weights(spec, tensors, where=str(source), fresh=missing)
     files = {}
     if to != "tensorflow" and not (missing or labels or is_tf_checkpoint(place)):
-        files |= _kept_files(place, source_model.spec, spec, card=tokenizer is None)
+        files |= _kept_files(place, loaded.spec, spec, card=tokenizer is None and layers is None)
     if known_tokenizer:
         files |= known_tokenizer.files(max_length=_longest_input(files, spec))
     else:

@@ -1,6 +1,7 @@
 """Fine-tuning for several numbers of layers."""
 
 import json
+import math
 from statistics import fmean
 from types import SimpleNamespace
 
@@ -22,6 +23,7 @@ from litebert.model.encoder import Encoder
 from litebert.model.io.model_directory import load_model, save_model
 from litebert.model.models import ForPretraining
 from support.data.labelled_files import write_opinions
+from support.data.question_builders import QUESTIONS, squad_json, write_squad
 from support.models.model_builders import MODERN
 from support.models.tolerances import close_to
 from support.runs.callbacks import At
@@ -108,6 +110,24 @@ def test_scores_of_the_first_layers_are_those_of_the_converted_models(settings, 
     again = finetune(run, tmp_path / "run")
     assert again.by_layers == result.by_layers
     assert again.to_dict() == json.loads(json.dumps(result.to_dict()))
+
+
+def test_scores_of_the_first_layers_have_the_no_answer_threshold_of_all_layers(settings, tmp_path):
+    questions = write_squad(tmp_path / "dev.json", squad_json(*QUESTIONS))
+    result = finetune(parsed(settings, data={"train": questions, "dev": questions}), tmp_path / "run")
+    for layers, metrics in result.by_layers.items():
+        assert metrics["no_answer_threshold"] == result.best.metrics["no_answer_threshold"]
+        convert(result.model, tmp_path / str(layers), to="litebert", layers=layers)
+        run = EvaluateRun(model=str(tmp_path / str(layers)), data=questions, precision="fp32")
+        assert evaluate(run).scores.metrics == metrics
+
+
+def test_scores_of_the_first_layers_of_a_diverged_model_are_not_numbers(settings, tmp_path):
+    settings["train"]["learning_rate"] = 1e30
+    run = parsed(settings)
+    for result in (finetune(run, tmp_path / "run"), finetune(run, tmp_path / "run")):
+        assert all(math.isnan(metrics["accuracy"]) for metrics in result.by_layers.values())
+        assert "no evaluated model has scores that are finite" in result.remarks[0]
 
 
 def test_an_exported_model_runs_the_first_layers_as_the_converted_one(settings, tmp_path):

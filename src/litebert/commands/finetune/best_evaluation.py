@@ -3,15 +3,25 @@
 import math
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import BeforeValidator, TypeAdapter, ValidationError
 
 from litebert.commands.finetune.postprocessing.threshold_scores import ThresholdScores
 from litebert.errors import CheckpointError
 from litebert.files import read_json_object
 from litebert.tasks.metrics.evaluation import Evaluation
 from litebert.tasks.metrics.metrics import METRICS
+
+
+def _with_nan(metrics: Any) -> Any:
+    if not isinstance(metrics, dict):
+        return metrics
+    return {name: math.nan if value is None else value for name, value in metrics.items()}
+
+
+Metrics = Annotated[dict[str, float], BeforeValidator(_with_nan)]
+"""Metric → score; `result.json` has null for a score that is not a number."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,10 +85,3 @@ class BestEvaluation:
             raise CheckpointError(
                 f"{path}: not the evaluation of a fine-tuned model; take a fresh copy, or start in a new directory"
             ) from None
-
-
-def _with_nan(metrics: Any) -> Any:
-    """`result.json` has null for a metric that is not a number."""
-    if not isinstance(metrics, dict):
-        return metrics
-    return {name: math.nan if value is None else value for name, value in metrics.items()}

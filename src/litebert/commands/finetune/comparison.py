@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 import numpy as np
 
-from litebert.commands.finetune.best_evaluation import BestEvaluation
+from litebert.commands.finetune.best_evaluation import BestEvaluation, Metrics
 from litebert.commands.finetune.default_settings import settings_for_size
 from litebert.commands.finetune.finetune_settings import FinetuneRun
 from litebert.commands.finetune.setup import RunData, score_scale
@@ -17,7 +17,7 @@ from litebert.tasks.types.registry import get_task_type
 
 logger = logging.getLogger(__name__)
 
-Scores = dict[str, dict[str, float]]
+Scores = dict[str, Metrics]
 """Metrics by baseline."""
 SIMILAR: Final = 0.98
 """A training loss above this share of that of constant predictions is not below it."""

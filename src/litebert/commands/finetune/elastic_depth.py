@@ -11,6 +11,7 @@ from pathlib import Path
 from statistics import fmean
 
 from litebert.commands.finetune.postprocessing.postprocessing import FittedEvaluation
+from litebert.errors import NotFiniteError
 from litebert.inference.pipeline import EvaluationSet, Pipeline
 from litebert.model.encoder import Encoder
 from litebert.model.io.model_directory import load_weights, read_directory
@@ -87,13 +88,17 @@ def metrics_by_layers(
 ) -> dict[int, dict[str, float]]:
     """Number of layers → the metrics of the saved model in `directory` with its first layers only.
 
-    They are those of the model that `litebert convert --layers` makes. `pipeline` has everything but the model.
+    They are those of the model that `litebert convert --layers` makes; NaN for one whose outputs are not finite.
+    `pipeline` has everything but the model, with the settings of the saved one.
     """
     saved, device = read_directory(directory), next(pipeline.model.parameters()).device
 
     def metrics(layers: int) -> dict[str, float]:
         spec = saved.spec.replace(config=first_layers(saved.spec.config, layers).to_dict())
         model = load_weights(spec, saved.weights.tensors, where=str(directory)).to(device)
-        return dev.score(replace(pipeline, model=model)).evaluation.metrics
+        try:
+            return dev.score(replace(pipeline, model=model)).evaluation.metrics
+        except NotFiniteError:
+            return dev.undefined.metrics
 
     return {layers: metrics(layers) for layers in depths}

@@ -230,6 +230,7 @@ def _finish(
         raise CheckpointError(
             f"{directory.model}: is of step {best.step}, the last step is {trained.steps}: {_NO_EVALUATION}"
         )
+    as_saved = replace(pipeline, settings=pipeline.settings.with_metrics(best.metrics))
     losses = read_curves(directory.metrics).get("train/loss")  # None if no loss was finite
     outcome = Outcome(
         best=best,
@@ -253,7 +254,7 @@ def _finish(
         stopped_early_at=trained.learning_rate if trained.stopped_early else None,
         baselines=baselines,
         remarks=remarks(run, data, outcome),
-        by_layers=metrics_by_layers(directory.model, dev, pipeline, run.elastic_depth),
+        by_layers=metrics_by_layers(directory.model, dev, as_saved, run.elastic_depth),
         rows=data.fingerprints,
         model_fingerprint=directory.recorded(_MODEL_FINGERPRINT),
     )

@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import PlainSerializer, PlainValidator
 from torch import nn
 
-from litebert.commands.finetune.best_evaluation import BestEvaluation
+from litebert.commands.finetune.best_evaluation import BestEvaluation, Metrics
 from litebert.commands.finetune.comparison import Scores
 from litebert.commands.finetune.finetune_settings import FinetuneRun, LabelledFiles
 from litebert.commands.finetune.hub_results import hub_dataset, hub_results
@@ -43,7 +43,7 @@ class FinetuneResult(Result):
     """The metrics of each baseline on the development examples; empty without baselines."""
     remarks: tuple[str, ...]
     """What is wrong with the model, such as a collapse; usually nothing."""
-    by_layers: dict[int, dict[str, float]] = field(default_factory=dict)
+    by_layers: dict[int, Metrics] = field(default_factory=dict)
     """Number of layers → the metrics of the best model with its first layers only, for each one of `elastic_depth`."""
     rows: dict[str, str] = field(default_factory=dict)
     """Fingerprints of the rows, under `train` and `dev`; empty for a run of an earlier version."""
@@ -119,6 +119,8 @@ def finetune_card(run: FinetuneRun, data: RunData, result: FinetuneResult, model
         )
     if result.best.thresholds is not None and result.best.thresholds.tuned:
         words["thresholds"] = result.best.thresholds.description
+        if result.by_layers:
+            words["thresholds"] += ", those of the first layers are not"
     if result.evaluations > 1:
         words["exported model"] += f", of {result.evaluations} evaluations: these scores are optimistic"
     return model_card(
