@@ -13,6 +13,7 @@ from litebert.tasks.metrics.evaluation import Scored
 from litebert.tasks.metrics.metrics import METRICS
 from litebert.tasks.prediction_files.prediction_columns import PROBABILITIES, PredictionReader
 from litebert.tasks.prediction_files.prediction_rows import ExampleRows, read_prediction_rows
+from litebert.tasks.prediction_files.shared_columns import validate_no_labels, warn_other_texts
 from litebert.tasks.readers.conllu import CONLLU
 from litebert.tasks.readers.tables import Table
 from litebert.tasks.readers.text_files import format_ending
@@ -33,7 +34,9 @@ class FilePredictions:
     has_probabilities: bool
 
     @classmethod
-    def read(cls, path: Path, data: LabelledData, *, label: str, table: Table | None) -> Self:
+    def read(
+        cls, path: Path, data: LabelledData, *, label: str, table: Table | None, texts: Sequence[str] = ()
+    ) -> Self:
         """The predictions of a file for `data`; DataError with file, line and field where it is invalid.
 
         Args:
@@ -41,13 +44,21 @@ class FilePredictions:
             data: the labelled examples.
             label: the column of the labels, where CoNLL-U files have the predicted ones.
             table: all rows of the file of the examples; None if it is no table.
+            texts: the columns of the texts of the examples.
         """
         task_type = get_task_type(data.task_type)
         reader = _reader_of(task_type, path)
         if path.resolve() == data.path.resolve():
             raise ConfigError(f"{path}: is also the file of the labelled examples; give a file with predictions for it")
-        rows = ExampleRows.of(data, table).order(reader.rows(read_prediction_rows(path)))
-        column = label if format_ending(path) == CONLLU else reader.column(rows)
+        examples = ExampleRows.of(data, table)
+        rows = examples.order(reader.rows(read_prediction_rows(path)))
+        is_conllu = format_ending(path) == CONLLU
+        column = label if is_conllu else reader.column(rows)
+        if table is not None:
+            labelled = replace(table, rows=tuple(table.rows[position] for position in examples.positions))
+            warn_other_texts(rows, labelled, texts)
+            if not is_conllu:
+                validate_no_labels(rows, column, labelled, label)
         has_probabilities = reader.reads_probabilities and PROBABILITIES in rows.columns
         return cls(path, task_type, reader.read(rows, column, data), has_probabilities)
 

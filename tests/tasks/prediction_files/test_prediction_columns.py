@@ -147,3 +147,35 @@ def test_column_of_the_predictions_is_the_first_that_there_is():
         DataError, match=r"p\.csv: no column 'prediction' \(did you mean 'predictions'\?\); it has 'text'"
     ):
         reader.column(table({"text": "a", "predictions": 1}))
+
+
+@pytest.mark.parametrize(
+    ("read", "message"),
+    [
+        (read_label_sets, r"p\.csv:3: field 'prediction': no prediction; write an empty list for no label"),
+        (read_texts, r"p\.csv:3: field 'prediction': no prediction; write an empty text for no answer"),
+    ],
+)
+def test_row_of_json_without_a_prediction_is_an_error(read, message):
+    with pytest.raises(DataError, match=message):
+        read(table({"prediction": "good"}, {"prediction": None}), "prediction", data())
+
+
+def test_other_words_are_a_warning(caplog):
+    sentences = table({"word": ["a", "b"], "prediction": ["bad", "good"]}, {"word": ["c"], "prediction": ["bad"]})
+    read_word_labels(sentences, "prediction", data(TokenExample(words=("a", "b")), TokenExample(words=("c",))))
+    assert not caplog.text
+    read_word_labels(sentences, "prediction", data(TokenExample(words=("a", "b")), TokenExample(words=("d",))))
+    assert "p.csv:3: other words than in dev.csv, as in 1 of 2 sentences" in caplog.text
+
+
+def test_label_that_a_cell_names_twice_is_an_error():
+    cell = '{"bad": 0.2, "fair": 0.2, "good": 0.6, "bad": 0.2}'
+    with pytest.raises(DataError, match=r"p\.csv:2: field 'probabilities': expected JSON"):
+        read_classes(table({"prediction": "good", "probabilities": cell}), "prediction", data())
+
+
+def test_labels_are_in_alphabetical_order_where_rows_name_them_in_several():
+    first = {"probabilities": {"good": 0.7, "bad": 0.3}}
+    assert named_labels(table(first, first)) == ("good", "bad")
+    assert named_labels(table(first, {"probabilities": {"bad": 0.6, "good": 0.4}})) == ("bad", "good")

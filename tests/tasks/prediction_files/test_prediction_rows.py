@@ -23,7 +23,7 @@ def written(path, text):
 
 
 def rows(count, ids=None):
-    return ExampleRows(Path("dev.csv"), tuple(ids or [None] * count), tuple(range(count)), count)
+    return ExampleRows(Path("dev.csv"), tuple(ids or [None] * count), tuple(range(count)))
 
 
 @pytest.mark.parametrize("ending", PREDICTION_ENDINGS)
@@ -61,11 +61,24 @@ def test_rows_of_the_whole_file_are_those_of_the_examples(tmp_path):
     assert ExampleRows.of(data, table).order(predicted).texts("prediction") == ["1", "3"]
 
 
+def test_rows_of_the_whole_file_may_have_equal_ids(tmp_path):
+    table = read_table(written(tmp_path / "dev.csv", "id,text,label\nann,a,1\nann,b,\nbob,c,2\n"))
+    data = LabelledData(table.path, "classification", (Example(text="a"), Example(text="c")), ("1", "2"), "", (2, 4))
+    predicted = read_prediction_rows(written(tmp_path / "p.csv", "id,prediction\nann,1\nann,2\nbob,3\n"))
+    assert ExampleRows.of(data, table).order(predicted).texts("prediction") == ["1", "3"]
+
+
+def test_one_prediction_for_several_examples_of_an_id_is_an_error(tmp_path):
+    predicted = read_prediction_rows(written(tmp_path / "p.csv", "id,prediction\nann,a\nbob,b\n"))
+    with pytest.raises(DataError, match=r"dev\.csv: the id 'ann' is that of several examples, so .* cannot be matched"):
+        rows(3, ["ann", "ann", "bob"]).order(predicted)
+
+
 def test_words_of_a_table_become_sentences(tmp_path):
     path = written(tmp_path / "p.csv", "sentence,word,prediction\n1,a,O\n1,b,X\n2,a,Y\n")
-    assert [row.values["prediction"] for row in words_by_sentence(read_prediction_rows(path)).rows] == [
-        ["O", "X"],
-        ["Y"],
+    assert [row.values for row in words_by_sentence(read_prediction_rows(path)).rows] == [
+        {"word": ["a", "b"], "prediction": ["O", "X"]},
+        {"word": ["a"], "prediction": ["Y"]},
     ]
     other = read_prediction_rows(written(tmp_path / "q.csv", "prediction\na\n"))
     assert words_by_sentence(other) is other

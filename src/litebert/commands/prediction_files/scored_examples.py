@@ -72,7 +72,7 @@ class ScoredExamples:
 
     def predictions(self, file: Path) -> FilePredictions:
         """The predictions of a file for these examples."""
-        return FilePredictions.read(file, self.data, label=self.label, table=self.table)
+        return FilePredictions.read(file, self.data, label=self.label, table=self.table, texts=self.task.text)
 
 
 def table_of(path: Path, task_type: str | None) -> Table | None:

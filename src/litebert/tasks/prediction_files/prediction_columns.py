@@ -5,6 +5,7 @@ has probability 1, and the metrics of probabilities are left out.
 """
 
 import json
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -14,10 +15,12 @@ import numpy as np
 from litebert.errors import DataError, did_you_mean
 from litebert.tasks.labelled_data import LabelledData, Task
 from litebert.tasks.metrics.evaluation import Scored
-from litebert.tasks.prediction_files.prediction_rows import PREDICTION
-from litebert.tasks.readers.label_columns import label_lists, label_scores
-from litebert.tasks.readers.tables import Row, Table
+from litebert.tasks.prediction_files.prediction_rows import PREDICTION, WORD
+from litebert.tasks.readers.label_columns import label_lists, label_scores, sorted_labels
+from litebert.tasks.readers.tables import Row, Table, without_duplicates
 from litebert.tasks.results import MULTI_LABEL_THRESHOLD, numbers_of
+
+logger = logging.getLogger(__name__)
 
 PROBABILITIES: Final = "probabilities"
 SUM_TOLERANCE: Final = 0.01
@@ -84,6 +87,7 @@ def with_probabilities(table: Table, predicted: Sequence[int], names: Sequence[s
 
 def read_label_sets(table: Table, column: str, data: LabelledData) -> list[np.ndarray]:
     """Independent probabilities of the labels for each row, float64 [C]."""
+    _refuse_null(table, column, advice="write an empty list for no label")
     names = data.labels or ()
     known = _positions(names)
     predicted = np.zeros((len(table.rows), len(names)))
@@ -120,20 +124,48 @@ def read_word_labels(table: Table, column: str, data: LabelledData) -> list[np.n
         if len(given) != len(example.words):
             raise DataError(f"{where}: {len(given)} labels for {len(example.words)} words; write one for each word")
         rows.append(np.eye(len(names))[[_known(each, known, names, where=where) for each in given]])
+    _warn_other_words(table, data)
     return rows
+
+
+def _warn_other_words(table: Table, data: LabelledData) -> None:
+    """Warn of words of a table of sentences that are not those of the examples."""
+    if WORD not in table.columns:
+        return
+    pairs = zip(table.rows, data.examples, strict=True)
+    others = [row.line for row, example in pairs if row.values[WORD] != [*example.words]]
+    if others:
+        logger.warning(
+            "%s:%d: other words than in %s, as in %d of %d sentences; write the sentences in its order",
+            *(table.path, others[0], data.path, len(others), len(table.rows)),
+        )
 
 
 def read_texts(table: Table, column: str, data: LabelledData) -> list[str]:
     """The answer of each row; empty where there is none."""
+    _refuse_null(table, column, advice="write an empty text for no answer")
     return table.texts(column)
 
 
 def named_labels(table: Table) -> tuple[str, ...] | None:
-    """The labels that the probabilities of the first row name, in their order; None without such names."""
+    """The labels that the probabilities of the first row name; None without such names.
+
+    Their order is that of the file, or alphabetical where rows have several, such as descending probabilities.
+    """
     if PROBABILITIES not in table.columns:
         return None
-    value = _parsed(table, table.rows[0])
-    return tuple(value) if isinstance(value, Mapping) else None
+    first, *others = (_parsed(table, row) for row in table.rows)
+    if not isinstance(first, Mapping):
+        return None
+    in_one_order = all(isinstance(each, Mapping) and [*each] == [*first] for each in others)
+    return tuple(first) if in_one_order else sorted_labels(first)
+
+
+def _refuse_null(table: Table, column: str, *, advice: str) -> None:
+    """Raise DataError for a row of JSON or Parquet without a prediction."""
+    for row in table.rows:
+        if row.values[column] is None:
+            raise DataError(f"{_where(table, row, column)}: no prediction; {advice}")
 
 
 def filled_texts(table: Table, column: str) -> list[str]:
@@ -193,7 +225,7 @@ def _parsed(table: Table, row: Row) -> Any:
     """The probabilities of a row, which CSV and TSV have as JSON."""
     value = row.values.get(PROBABILITIES)
     try:
-        return json.loads(value) if isinstance(value, str) else value
+        return json.loads(value, object_pairs_hook=without_duplicates) if isinstance(value, str) else value
     except (ValueError, RecursionError):
         raise DataError(
             f"{_where(table, row, PROBABILITIES)}: expected JSON, such as "

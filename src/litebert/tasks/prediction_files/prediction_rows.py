@@ -7,6 +7,7 @@ the labels in its last column.
 
 import json
 import logging
+from collections import Counter
 from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
@@ -25,6 +26,7 @@ PREDICTION_ENDINGS: Final = (*TABLE_ENDINGS, JSON, *CONLL_SUFFIXES)
 PREDICTION: Final = "prediction"
 ID: Final = "id"
 SENTENCE: Final = "sentence"
+WORD: Final = "word"
 
 
 def is_prediction_file(source: str | Path) -> bool:
@@ -49,24 +51,25 @@ class ExampleRows:
 
     source: Path
     """The file of the examples."""
-    ids: tuple[str | None, ...]
-    """Id of each example; None where it has none."""
+    all_ids: tuple[str | None, ...]
+    """Id of each row of the file; None where it has none."""
     positions: tuple[int, ...]
     """Of each example among all rows of the file; the others are blank or have no label."""
-    total: int
-    """Rows of the file."""
 
     @classmethod
     def of(cls, data: LabelledData, table: Table | None) -> Self:
         """The rows of `data` in its table; None: its file is no table, so that every row is an example."""
         if table is None or data.lines is None:
-            return cls(
-                data.path, tuple(each.id for each in data.examples), (*range(len(data.examples)),), len(data.examples)
-            )
+            return cls(data.path, tuple(each.id for each in data.examples), (*range(len(data.examples)),))
         position_of = {row.line: position for position, row in enumerate(table.rows)}
         positions = tuple(position_of[line] for line in data.lines)
         ids = table.texts(ID) if ID in table.columns else [None] * len(table.rows)
-        return cls(data.path, tuple(ids[position] for position in positions), positions, len(table.rows))
+        return cls(data.path, tuple(ids), positions)
+
+    @property
+    def ids(self) -> tuple[str | None, ...]:
+        """Id of each example; None where it has none."""
+        return tuple(self.all_ids[position] for position in self.positions)
 
     def order(self, predicted: Table) -> Table:
         """The rows of a prediction file in the order of the examples, by their ids if it has them.
@@ -75,12 +78,12 @@ class ExampleRows:
         an example has no prediction or several.
         """
         # `predict` keeps a column `id` of the data, which may name something else, such as an author of several rows.
-        if ID in predicted.columns and tuple(predicted.texts(ID)) != self.ids:
+        if ID in predicted.columns and tuple(predicted.texts(ID)) not in (self.ids, self.all_ids):
             return replace(predicted, rows=tuple(self._matched(predicted)))
-        rows, count = predicted.rows, len(self.ids)
+        rows, count = predicted.rows, len(self.positions)
         if len(rows) == count:
             return predicted
-        if len(rows) == self.total:
+        if len(rows) == len(self.all_ids):
             return replace(predicted, rows=tuple(rows[position] for position in self.positions))
         raise DataError(
             f"{predicted.path}:{rows[-1].line}: the last of {len(rows)} predictions, but {self.source} has {count} "
@@ -95,6 +98,11 @@ class ExampleRows:
                 f"{predicted.path}: has a column {ID!r}, but the examples of {self.source} have no ids; remove the "
                 "column if the rows are in the order of the examples"
             )
+        if twice := [each for each, count in Counter(self.ids).items() if count > 1]:
+            raise DataError(
+                f"{self.source}: the id {twice[0]!r} is that of several examples, so the rows of {predicted.path} cannot "
+                f"be matched by it; write one for each example, in their order, without a column {ID!r}"
+            )
         if missing := [each for each in self.ids if each not in found]:
             raise DataError(
                 f"{predicted.path}: no prediction for {len(missing)} of {len(self.ids)} examples of {self.source}, the "
@@ -107,11 +115,14 @@ class ExampleRows:
 
 def words_by_sentence(table: Table) -> Table:
     """A row for each sentence of a table of words, as `predict` writes for CoNLL columns; other tables unchanged."""
-    if not {SENTENCE, "word", PREDICTION} <= set(table.columns):
+    if not {SENTENCE, WORD, PREDICTION} <= set(table.columns):
         return table
     sentences = (list(rows) for _, rows in groupby(table.rows, key=lambda row: row.values[SENTENCE]))
-    rows = (Row(words[0].line, {PREDICTION: [word.values[PREDICTION] for word in words]}) for words in sentences)
-    return Table(table.path, (PREDICTION,), tuple(rows))
+    columns = (WORD, PREDICTION)
+    lists = (
+        Row(words[0].line, {name: [word.values[name] for word in words] for name in columns}) for words in sentences
+    )
+    return Table(table.path, columns, tuple(lists))
 
 
 def _by_id(path: Path) -> Table:
@@ -130,7 +141,11 @@ def _by_id(path: Path) -> Table:
 
 
 def _by_sentence(path: Path) -> Table:
-    """Rows of a file of CoNLL columns, a sentence each, with the labels of its last column."""
+    """Rows of a file of CoNLL columns, a sentence each, with its words and the labels of its last column."""
     sentences = iter_sentences(path, min_columns=2)
-    rows = (Row(lines[0].number, {PREDICTION: [line.columns[-1] for line in lines]}) for lines in sentences)
-    return Table(path, (PREDICTION,), tuple(rows))
+    positions = {WORD: 0, PREDICTION: -1}
+    rows = (
+        Row(lines[0].number, {name: [line.columns[at] for line in lines] for name, at in positions.items()})
+        for lines in sentences
+    )
+    return Table(path, tuple(positions), tuple(rows))
