@@ -100,8 +100,8 @@ class ExampleRows:
             )
         if twice := [each for each, count in Counter(self.ids).items() if count > 1]:
             raise DataError(
-                f"{self.source}: the id {twice[0]!r} is that of several examples, so the rows of {predicted.path} cannot "
-                f"be matched by it; write one for each example, in their order, without a column {ID!r}"
+                f"{self.source}: the id {twice[0]!r} is that of several examples, so the rows of {predicted.path} "
+                f"cannot be matched by it; write one for each example, in their order, without a column {ID!r}"
             )
         if missing := [each for each in self.ids if each not in found]:
             raise DataError(
