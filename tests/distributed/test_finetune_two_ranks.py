@@ -27,6 +27,7 @@ CHANGES = {
         "class_weights": {"good": 2.0},
         "early_stopping_patience": 1,
     },
+    "elastic": {"elastic_depth": [1]},
 }
 PROGRAM = """
 import sys
@@ -81,6 +82,8 @@ def planned(tiny_tokenizer, tmp_path_factory):
         **sizes,
     )
     model = save_model(ForPretraining(config), directory / "model", extra_files=tiny_tokenizer.files())
+    layers = ForPretraining(config.replace(sharing="none"))  # in some steps, some have no gradient
+    unshared = save_model(layers, directory / "unshared", extra_files=tiny_tokenizer.files())
     train = {"duration": "12 steps", "optimizer": "adamw", "learning_rate": 0.003, "device": "cpu", "precision": "fp32"}
     values = {
         "model": str(model),
@@ -98,6 +101,7 @@ def planned(tiny_tokenizer, tmp_path_factory):
     fitted = {"fit_duplicate_token_heads": True, "data": pairs, "train": train}
     changes = {
         **CHANGES,
+        "elastic": {**CHANGES["elastic"], "model": str(unshared)},
         "fitted": fitted,
         "killed": {**CHANGES["adapters"], **dropout, "early_stopping_patience": None},
     }
@@ -132,6 +136,7 @@ def test_finetuning_on_two_ranks_gives_the_model_of_one_process(runs, name):
     assert (together.steps, together.trained_parameters) == (alone.steps, alone.trained_parameters)
     assert together.best.step == alone.best.step
     assert together.best.metrics == pytest.approx(alone.best.metrics)
+    assert [*together.by_layers] == [*alone.by_layers] == [*planned[name].elastic_depth]
     weights = load_model(together.model).state_dict()
     for key, expected in load_model(alone.model).state_dict().items():
         torch.testing.assert_close(
