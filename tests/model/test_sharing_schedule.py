@@ -91,7 +91,7 @@ def test_first_layers_run_the_same_blocks_or_no_config_describes_them(shape, sha
         assert first.num_hidden_layers == kept
         assert sharing_schedule(first) == beginning
     else:
-        with pytest.raises(ConfigError, match="groups of sizes that no config describes"):
+        with pytest.raises(ConfigError, match="no config describes the first"):
             first_layers(config, kept)
 
 
@@ -103,6 +103,13 @@ def test_first_layers_are_at_most_those_of_the_model(layers):
 
 def test_first_layers_of_unequal_groups_name_what_is_possible():
     with pytest.raises(
-        ConfigError, match=r"the first 7 of 12 layers in 4 groups .* expected one of 1, 2, 3, 5, 6, 8, 9, 11"
+        ConfigError, match=r"the first 7 of 12 layers with 4 groups; expected one of 1, 2, 3, 5, 6, 8, 9, 11, 12"
     ):
         first_layers(config_of(12, 4, 1), 7)
+
+
+def test_one_layer_with_low_rank_updates_is_refused_with_what_is_possible():
+    config = config_of(4, 2, 1).replace(recursion_lora_rank=2)
+    message = "no config describes the first 1 of 4 layers with 2 groups and low-rank updates; expected one of 2, 3"
+    with pytest.raises(ConfigError, match=message):
+        first_layers(config, 1)

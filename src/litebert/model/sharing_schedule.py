@@ -31,23 +31,28 @@ def first_layers(config: ModelConfig, layers: int) -> ModelConfig:
     """The architecture of the first `layers` layers of a model: their stored blocks, by the same numbers.
 
     Raises:
-        ConfigError: the model has fewer layers, or the groups of these layers are of sizes that no config describes.
+        ConfigError: the model has fewer layers, or no config describes these ones, such as groups of unequal sizes, or
+            one layer with low-rank updates.
     """
     depth = config.num_hidden_layers
     if not 1 <= layers <= depth:
         raise ConfigError(f"layers: {layers}, expected 1 to {depth}, the layers of the model")
     if not _describes_first_layers(config, layers):
-        possible = [str(each) for each in range(1, depth) if _describes_first_layers(config, each)]
+        possible = [str(each) for each in range(1, depth + 1) if _describes_first_layers(config, each)]
+        kind = f"{config.num_hidden_groups} groups" + (" and low-rank updates" if config.recursion_lora_rank else "")
         raise ConfigError(
-            f"layers: the first {layers} of {depth} layers in {config.num_hidden_groups} groups would be groups of "
-            f"sizes that no config describes; expected one of {', '.join(possible)}"
+            f"layers: no config describes the first {layers} of {depth} layers with {kind}; expected one of "
+            f"{', '.join(possible)}"
         )
     return config.replace(num_hidden_layers=layers, num_hidden_groups=_groups_of_first(config, layers))
 
 
 def _describes_first_layers(config: ModelConfig, layers: int) -> bool:
     """Whether as many layers in as many groups run the same stored blocks as the first layers of the model."""
-    changes = {"num_hidden_layers": layers, "num_hidden_groups": _groups_of_first(config, layers)}
+    groups = _groups_of_first(config, layers)
+    if config.recursion_lora_rank and groups == layers:
+        return False
+    changes = {"num_hidden_layers": layers, "num_hidden_groups": groups}
     kept = sharing_schedule(config)[: layers * config.inner_group_num]
     return sharing_schedule(config.model_copy(update=changes)) == kept
 

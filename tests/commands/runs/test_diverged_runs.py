@@ -52,6 +52,14 @@ def test_run_without_finite_scores_has_a_remark(values, tmp_path):
     assert "roc_auc nan" in result.to_text()
 
 
+def test_finished_run_with_an_undefined_score_of_a_baseline_is_read_again(values, tmp_path, monkeypatch):
+    undefined = {"majority class": {"roc_auc": math.nan, "accuracy": 0.5}}
+    monkeypatch.setattr("litebert.commands.finetune.finetune.baseline_scores", lambda data: undefined)
+    run = FinetuneRun.parse({**values, "baseline": True}, where="test")
+    finetune(run, tmp_path / "run")
+    assert math.isnan(finetune(run, tmp_path / "run").baselines["majority class"]["roc_auc"])
+
+
 def test_trial_without_finite_scores_has_diverged(values, tmp_path):
     run = SweepRun.parse({"base": values, "grid": {"seed": [0]}}, where="test")
     result = sweep(run, tmp_path / "sweep", callbacks=[Diverging(1)])
