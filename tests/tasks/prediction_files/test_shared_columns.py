@@ -20,9 +20,7 @@ DEV = table("dev.csv", text=["a", "b"], label=["good", "bad"])
 @pytest.mark.parametrize("label", ["label", "sentiment"])
 def test_labels_in_the_place_of_predictions_are_an_error(label):
     copied = table("p.csv", label=["good", "bad"], guess=["bad", "bad"])
-    with pytest.raises(
-        DataError, match=r"p\.csv: no column 'prediction', and 'label' has the labels of dev\.csv"
-    ):
+    with pytest.raises(DataError, match=r"p\.csv: no column 'prediction', and 'label' has the labels of dev\.csv"):
         validate_no_labels(copied, "label", DEV, label)
 
 
