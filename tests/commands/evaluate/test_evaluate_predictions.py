@@ -307,3 +307,13 @@ def test_settings_of_prediction_files_are_refused_beside_a_model():
     with pytest.raises(ConfigError, match="label_names: only for prediction files without a model"):
         CompareRun(**given, label_names=("a", "b"))
     assert CompareRun(**given, precision="bf16").precision == "bf16"
+
+
+def test_a_copy_of_the_labels_is_refused_and_rows_in_another_order_are_a_warning(opinions, tmp_path, caplog):
+    header, *rows = opinions.read_text().splitlines()
+    copy = write(tmp_path / "copy.csv", "\n".join([header, *rows]) + "\n")
+    with pytest.raises(DataError, match=r"copy\.csv: no column 'prediction', and 'label' has the labels of "):
+        scores(copy, opinions)
+    turned = write(tmp_path / "p.csv", "\n".join([header.replace("label", "prediction"), *reversed(rows)]) + "\n")
+    scores(turned, opinions)
+    assert "p.csv:2: field 'text': not that of the example of " in caplog.text
