@@ -3,7 +3,7 @@
 import json
 import logging
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,7 +11,17 @@ import torch
 from torch import Tensor, nn
 
 from litebert.errors import ConfigError
-from litebert.files import INPUT_SETTINGS, PRETRAINING_SETTINGS, QUESTION_SETTINGS, README, TASK, write_json
+from litebert.files import (
+    EVALUATION,
+    INPUT_SETTINGS,
+    PRETRAINING_SETTINGS,
+    QUESTION_SETTINGS,
+    README,
+    TASK,
+    read_json_object,
+    write_json,
+)
+from litebert.interop.conversion_report import ConversionReport
 from litebert.interop.tensor_bundle import index_file
 from litebert.interop.tf_checkpoint import SourceModel, read_tf_checkpoint, write_tf_checkpoint
 from litebert.manifest import update_manifest
@@ -38,50 +48,6 @@ logger = logging.getLogger(__name__)
 MODULES = "modules.json"
 _OF_THE_HEAD = (TASK, INPUT_SETTINGS, QUESTION_SETTINGS, PRETRAINING_SETTINGS)
 """What says how a model's head was trained, beside config, weights and tokenizer."""
-
-
-@dataclass(frozen=True)
-class ConversionReport:
-    """What became of every tensor."""
-
-    source: str
-    target: str
-    target_format: Format
-    model: ModelName
-    mapped: tuple[tuple[str, str], ...]
-    """(name in the source, name in the target)."""
-    dropped: tuple[tuple[str, str], ...]
-    """(name in the source, reason)."""
-    remapped: tuple[str, ...]
-    """Names in the target of tensors that a change of depth, sharing or feed-forward width made from the source's."""
-    missing: tuple[str, ...]
-    """litebert's names of tensors that the source lacks; they are initialized at random."""
-    ignored_settings: tuple[str, ...] = ()
-    """Keys of the source's config without an equivalent."""
-
-    def to_text(self, *, verbose: bool = False) -> str:
-        """A summary and what is not simply mapped; with `verbose` a line for each tensor."""
-        summary = (
-            f"{self.source} → {self.target} ({self.model}, {self.target_format} format): {len(self.mapped)} tensors "
-            f"mapped, {len(self.remapped)} remapped, {len(self.dropped)} dropped, {len(self.missing)} missing"
-        )
-        lines = [f"mapped   {source} → {name}" for source, name in self.mapped if verbose]
-        lines += _grouped("dropped", self.dropped, verbose=verbose)
-        remapped = [(name, "made from blocks of the source") for name in self.remapped]
-        lines += _grouped("remapped", remapped, verbose=verbose)
-        lines += [f"missing  {name}: initialized at random" for name in self.missing]
-        lines += [f"ignored  setting {name}" for name in self.ignored_settings]
-        return "\n".join([summary, *lines])
-
-
-def _grouped(outcome: str, tensors: Collection[tuple[str, str]], *, verbose: bool) -> list[str]:
-    """A line for each reason, or with `verbose` for each tensor."""
-    groups: dict[str, list[str]] = {}
-    for name, reason in tensors:
-        groups.setdefault(f"{name}: {reason}" if verbose else reason, []).append(name)
-    if verbose:
-        return [f"{outcome:8} {line}" for line in groups]
-    return [f"{outcome:8} {len(names)} such as {names[0]}: {reason}" for reason, names in groups.items()]
 
 
 def convert(
@@ -131,7 +97,9 @@ def convert(
             raise ConfigError(f"{source}: has no tokenizer, which sentence-transformers needs; give --tokenizer")
         as_model = "SentenceEmbedder"
     loaded = _read(place, as_model=as_model, labels=labels)
+    depth = loaded.spec.config.num_hidden_layers
     if layers is not None:
+        _warn_untrained_depth(place, layers, depth)
         loaded = _with_first_layers(loaded, layers)
     spec = updated_spec(loaded.spec, as_model=as_model, labels=labels, changes=changes or {})
     if known_tokenizer and known_tokenizer.vocab_size > spec.config.vocab_size:
@@ -171,6 +139,7 @@ def convert(
         mapped=outcomes.mapped,
         dropped=outcomes.dropped,
         remapped=outcomes.remapped,
+        layers=None if layers is None else (layers, depth),
     )
 
 
@@ -185,6 +154,21 @@ def _read(place: Path, *, as_model: ModelName | None, labels: Collection[str]) -
             "(trust_remote_code=True), or fine-tune with adapters.per_layer=false, whose adapters are merged"
         )
     return SourceModel(saved.spec, saved.weights, ignored_settings=())
+
+
+def _warn_untrained_depth(place: Path, layers: int, depth: int) -> None:
+    """Warn of a fine-tuned model that was not trained for this number of layers."""
+    if layers >= depth or not (place / TASK).is_file():
+        return
+    file = place / EVALUATION
+    depths = read_json_object(file, if_missing="").get("elastic_depth", []) if file.is_file() else []
+    if layers not in depths:
+        trained = " or ".join(map(str, [*depths, depth]))
+        logger.warning(
+            "%s: fine-tuned with %s layers, so the first %d alone predict worse; fine-tune with elastic_depth=[%d], "
+            "or convert the pretrained encoder and fine-tune that",
+            *(place, trained, layers, layers),
+        )
 
 
 def _with_first_layers(loaded: SourceModel, layers: int) -> SourceModel:

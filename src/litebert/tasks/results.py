@@ -21,6 +21,8 @@ LETTERS: Final = tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 """Names of the options of a multiple choice."""
 SEPARATOR: Final = "|"
 """Between the labels of one text."""
+PROBABILITY_OF: Final = "probability_"
+"""Beginning of the columns of a table that hold the probability of one label each."""
 MULTI_LABEL_THRESHOLD: Final = 0.5
 """Probability from which a label is predicted."""
 
@@ -124,7 +126,7 @@ class MultiLabelPrediction(DecodedPrediction):
 
     def to_table_row(self) -> dict[str, Any]:
         """Labels, and the probability of each label in a column of its own, such as `probability_loud`."""
-        columns = {f"probability_{name}": value for name, value in self.probabilities.items()}
+        columns = {f"{PROBABILITY_OF}{name}": value for name, value in self.probabilities.items()}
         return {"prediction": SEPARATOR.join(self.labels), **columns}
 
 

@@ -11,8 +11,8 @@ from litebert.errors import ConfigError
 from litebert.tasks.labelled_data import LabelledData, Task
 from litebert.tasks.metrics.evaluation import Scored
 from litebert.tasks.metrics.metrics import METRICS
-from litebert.tasks.prediction_files.prediction_columns import PROBABILITIES, PredictionReader
-from litebert.tasks.prediction_files.prediction_rows import ExampleRows, read_prediction_rows
+from litebert.tasks.prediction_files.prediction_columns import PredictionReader
+from litebert.tasks.prediction_files.prediction_rows import PROBABILITIES, ExampleRows, read_prediction_rows
 from litebert.tasks.prediction_files.shared_columns import validate_no_labels, warn_other_texts
 from litebert.tasks.readers.conllu import CONLLU
 from litebert.tasks.readers.tables import Table

@@ -162,6 +162,15 @@ def test_every_number_of_layers_learns(settings, tmp_path):
     assert elastic.scores["accuracy"] == elastic.by_layers[1]["accuracy"] == elastic.by_layers[2]["accuracy"] == 1
 
 
+def test_conversion_warns_of_numbers_of_layers_that_were_not_trained(settings, tmp_path, caplog):
+    model = finetune(parsed(settings, elastic_depth=[2]), tmp_path / "run").model
+    report = convert(model, tmp_path / "two", to="litebert", layers=2)
+    assert " format), the first 2 of 3 layers: " in report.to_text()
+    assert "alone predict worse" not in caplog.text
+    convert(model, tmp_path / "one", to="litebert", layers=1)
+    assert "fine-tuned with 2 or 3 layers, so the first 1 alone predict worse" in caplog.text
+
+
 def test_without_the_setting_every_step_trains_all_layers(settings, tmp_path):
     result = finetune(parsed(settings, elastic_depth=[]), tmp_path / "run")
     assert result.by_layers == {}

@@ -10,11 +10,12 @@ import torch
 
 from litebert.commands.pretrain.pretrain import pretrain
 from litebert.commands.pretrain.pretrain_settings import load_pretrain_config
-from litebert.commands.runs.best_model import EVALUATION, BestModel, Metrics, evaluation_file
+from litebert.commands.runs.best_model import BestModel, Metrics, evaluation_file
 from litebert.corpus.build.build_corpus import build_corpus
 from litebert.corpus.corpus_settings import CorpusSettings
 from litebert.corpus.format.shards import Corpus
 from litebert.errors import ConfigError
+from litebert.files import EVALUATION
 from litebert.model.config import ModelConfig
 from litebert.model.io.model_directory import load_model, save_model
 from litebert.model.models import ForPretraining

@@ -72,6 +72,13 @@ def test_probabilities_of_a_list_are_in_the_order_of_the_labels():
     assert named_labels(table({"prediction": "a"})) is None
 
 
+def test_the_prediction_is_the_largest_of_rounded_probabilities_that_are_equal():
+    given = {"prediction": "good", "probabilities": [0.1, 0.45, 0.45]}
+    (read,) = read_classes(table(given), "prediction", data())
+    assert read.argmax() == 2
+    assert read == pytest.approx([0.1, 0.45, 0.45])
+
+
 def test_words_are_read_from_a_list_or_a_text():
     sentence = TokenExample(words=("the", "film"), target=(0, 1))
     for value in (["bad", "good"], "bad good"):
@@ -106,7 +113,7 @@ def test_answers_may_be_empty():
         ({"prediction": "good", "probabilities": [0, False, 1]}, "expected numbers from 0 to 1"),
         (
             {"prediction": "good", "probabilities": [0.1, 0.6, 0.3]},
-            r"the prediction is 'good' \(0.3\), but the first most probable label 'fair' \(0.6\); correct",
+            r"the prediction is 'good' \(0.3\), but the most probable label 'fair' \(0.6\); correct",
         ),
     ],
 )

@@ -34,6 +34,15 @@ def test_prediction_file_is_known_by_its_ending(ending, tmp_path):
     assert not is_prediction_file(tmp_path / f"run{ending}")
 
 
+def test_columns_of_a_probability_each_are_those_of_all_labels(tmp_path):
+    text = "text,prediction,probability_bad,probability_good\na film,good,0.25,0.75\nx,good,?,0.75\n"
+    first, second = read_prediction_rows(written(tmp_path / "p.csv", text)).rows
+    assert first.values["probabilities"] == {"bad": 0.25, "good": 0.75}
+    assert second.values["probabilities"] == {"bad": "?", "good": 0.75}
+    one = read_prediction_rows(written(tmp_path / "one.csv", "prediction,probability_of_rain\ngood,0.5\n"))
+    assert one.columns == ("prediction", "probability_of_rain")
+
+
 @pytest.mark.parametrize("source", ["RUN", "RUN/model", "albert/albert-base-v2", "runs/learning_rate=1e-05"])
 def test_model_is_no_prediction_file(source):
     assert not is_prediction_file(source)

@@ -38,6 +38,8 @@ class BestEvaluation:
     """What the logits were divided by; None without calibration."""
     thresholds: ThresholdScores | None = None
     """Of a multi-label model: what a threshold for each label changes. None for a model of an earlier version."""
+    elastic_depth: tuple[int, ...] = ()
+    """Other numbers of layers than all with which the model was trained."""
 
     @property
     def score(self) -> float:
@@ -61,6 +63,8 @@ class BestEvaluation:
             values["temperature"] = self.temperature
         if self.thresholds is not None:
             values["thresholds"] = asdict(self.thresholds)
+        if self.elastic_depth:
+            values["elastic_depth"] = list(self.elastic_depth)
         if self.development_examples:
             values["development_examples"] = self.development_examples
         return values

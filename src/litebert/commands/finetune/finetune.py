@@ -39,12 +39,12 @@ from litebert.commands.finetune.setup import (
     set_trainable,
     write_dev_rows,
 )
-from litebert.commands.runs.best_model import EVALUATION, BestModel, evaluation_file
+from litebert.commands.runs.best_model import BestModel, evaluation_file
 from litebert.commands.runs.run_directory import RunDirectory
 from litebert.commands.runs.run_log import RunLog, run_log
 from litebert.commands.runs.run_precision import warn_slow_bf16, with_measured_precision, with_saved_precision
 from litebert.errors import CheckpointError, ConfigError
-from litebert.files import README, write_text
+from litebert.files import EVALUATION, README, write_text
 from litebert.inference.pipeline import ALONE, EvaluationSet, Pipeline, Workers
 from litebert.model.encoder import encoder_of
 from litebert.model.io.hub import local_model_directory
@@ -286,6 +286,7 @@ def _best_model(
             development_examples=dev.encoded.fingerprint,
             temperature=found.adjustment.temperature,
             thresholds=found.thresholds,
+            elastic_depth=run.elastic_depth,
         )
         of_best = replace(pipeline, model=model)
         _save(data.task, of_best, directory.model, adjustment=found.adjustment, best=best)

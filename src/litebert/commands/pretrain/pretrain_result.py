@@ -13,11 +13,10 @@ from litebert.analysis.curves import count_evaluations
 from litebert.commands.pretrain.pretrain_settings import PretrainRun
 from litebert.commands.pretrain.validation import PAIR_NAMES, ValidationScores
 from litebert.commands.result import Result
-from litebert.commands.runs.best_model import EVALUATION
 from litebert.commands.runs.model_card import HubMetadata, hub_name, model_card, name_in_card
 from litebert.commands.runs.run_directory import RunDirectory
 from litebert.errors import MissingExtraError
-from litebert.files import PRETRAINING_SETTINGS, README, json_bytes
+from litebert.files import EVALUATION, PRETRAINING_SETTINGS, README, json_bytes
 from litebert.model.io.model_directory import load_weights, save_model
 from litebert.model.io.model_spec import ModelSpec
 from litebert.model.model_stats import parameter_counts

@@ -9,15 +9,12 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from torch import nn
 
-from litebert.files import json_bytes, read_json_object
+from litebert.files import EVALUATION, json_bytes, read_json_object
 from litebert.training.callbacks.callback import Callback, RunState, metric_of
 from litebert.training.distributed.context import DistributedContext
 from litebert.training.protocols import Number
 
 logger = logging.getLogger(__name__)
-
-EVALUATION = "evaluation.json"
-"""What `save` writes beside the best model: its `step` and `metrics`, and what else a command adds."""
 
 
 class HasMetrics(Protocol):
@@ -63,6 +60,8 @@ class BestModel(Callback, Generic[E]):
         measured_on: str = "",
     ) -> None:
         """`save` gets the best model, its evaluation and its step, and writes model and `EVALUATION` in `directory`.
+
+        That file has `step` and `metrics`, and what else a command adds.
 
         The best model of a finished run which continues is in `earlier`. `measured_on` identifies the examples: a best
         score on others is forgotten.

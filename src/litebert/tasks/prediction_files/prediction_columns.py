@@ -15,14 +15,13 @@ import numpy as np
 from litebert.errors import DataError, did_you_mean
 from litebert.tasks.labelled_data import LabelledData, Task
 from litebert.tasks.metrics.evaluation import Scored
-from litebert.tasks.prediction_files.prediction_rows import PREDICTION, WORD
+from litebert.tasks.prediction_files.prediction_rows import PREDICTION, PROBABILITIES, WORD
 from litebert.tasks.readers.label_columns import label_lists, label_scores, sorted_labels
 from litebert.tasks.readers.tables import Row, Table, without_duplicates
 from litebert.tasks.results import MULTI_LABEL_THRESHOLD, numbers_of
 
 logger = logging.getLogger(__name__)
 
-PROBABILITIES: Final = "probabilities"
 SUM_TOLERANCE: Final = 0.01
 """How far the sum of probabilities may be from 1, for those that are rounded."""
 _MAX_SHOWN: Final = 20
@@ -67,6 +66,8 @@ def read_classes(table: Table, column: str, data: LabelledData) -> list[np.ndarr
 def with_probabilities(table: Table, predicted: Sequence[int], names: Sequence[str]) -> list[np.ndarray]:
     """For each row the probabilities that it has, whose largest is that of `predicted`; without any, 1 for that class.
 
+    Of several that are equally large, as after rounding, the one of `predicted` becomes the largest by rounding.
+
     `names` are the labels, or the letters of the options; float64 [C].
     """
     if PROBABILITIES not in table.columns:
@@ -76,11 +77,14 @@ def with_probabilities(table: Table, predicted: Sequence[int], names: Sequence[s
         where, given = _where(table, row, PROBABILITIES), _probabilities(table, row, names)
         if abs(given.sum() - 1) > SUM_TOLERANCE:
             raise DataError(f"{where}: they sum to {given.sum():.4g}, expected 1; normalize them")
-        if (most := int(given.argmax())) != best:
+        most = int(given.argmax())
+        if given[best] < given[most]:
             raise DataError(
-                f"{where}: the prediction is {names[best]!r} ({given[best]:.4g}), but the first most probable label "
+                f"{where}: the prediction is {names[best]!r} ({given[best]:.4g}), but the most probable label "
                 f"{names[most]!r} ({given[most]:.4g}); correct one of them, or leave out the probabilities"
             )
+        if best != most:
+            given[best] = np.nextafter(given[best], 2)
         rows.append(given)
     return rows
 

@@ -8,6 +8,7 @@ the labels in its last column.
 import json
 import logging
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
@@ -18,6 +19,7 @@ from litebert.tasks.labelled_data import LabelledData
 from litebert.tasks.readers.conll_columns import CONLL_SUFFIXES, iter_sentences
 from litebert.tasks.readers.tables import TABLE_ENDINGS, Row, Table, read_table, without_duplicates
 from litebert.tasks.readers.text_files import format_ending, read_text
+from litebert.tasks.results import PROBABILITY_OF
 
 logger = logging.getLogger(__name__)
 
@@ -27,6 +29,7 @@ PREDICTION: Final = "prediction"
 ID: Final = "id"
 SENTENCE: Final = "sentence"
 WORD: Final = "word"
+PROBABILITIES: Final = "probabilities"
 
 
 def is_prediction_file(source: str | Path) -> bool:
@@ -42,7 +45,7 @@ def read_prediction_rows(path: Path) -> Table:
     ending = format_ending(path)
     if ending == JSON:
         return _by_id(path)
-    return _by_sentence(path) if ending in CONLL_SUFFIXES else read_table(path)
+    return _by_sentence(path) if ending in CONLL_SUFFIXES else _with_probabilities(read_table(path))
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +114,27 @@ class ExampleRows:
         if others := found.keys() - set(self.ids):
             logger.warning("%s: %d predictions belong to no example of %s", predicted.path, len(others), self.source)
         return [found[str(each)] for each in self.ids]
+
+
+def _with_probabilities(table: Table) -> Table:
+    """The table, with the columns `probability_LABEL` of all labels also as one column `probabilities`."""
+    labels = {name.removeprefix(PROBABILITY_OF): name for name in table.columns if name.startswith(PROBABILITY_OF)}
+    if len(labels) < 2 or PROBABILITIES in table.columns:
+        return table
+
+    def of_labels(values: Mapping[str, Any]) -> dict[str, Any]:
+        return {label: _number(values[column]) for label, column in labels.items()}
+
+    rows = (Row(row.line, {**row.values, PROBABILITIES: of_labels(row.values)}) for row in table.rows)
+    return Table(table.path, (*table.columns, PROBABILITIES), tuple(rows))
+
+
+def _number(value: Any) -> Any:
+    """The number that a cell of text holds, or the value itself."""
+    try:
+        return float(value) if isinstance(value, str) else value
+    except ValueError:
+        return value
 
 
 def words_by_sentence(table: Table) -> Table:
