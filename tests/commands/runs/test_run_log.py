@@ -77,7 +77,8 @@ def test_log_has_names_of_files_that_are_not_utf8(tmp_path):
     with run_log() as log:
         log.write_to(tmp_path / "train.log")
         # Not by the logger: a report with a lone surrogate cannot be sent by a process of tests.
-        log.handle(logging.makeLogRecord({"msg": "read %s", "args": (Path(os.fsdecode(b"caf\xe9.csv")),)}))
+        name = Path(os.fsdecode(b"caf\xe9.csv"))
+        log.handle(logging.makeLogRecord({"levelname": "INFO", "msg": "read %s", "args": (name,)}))
     assert messages(tmp_path / "train.log") == [r"read caf\udce9.csv"]
 
 
