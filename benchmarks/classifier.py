@@ -23,6 +23,7 @@ from measurement.clocks import fastest_in_turn, seconds_of
 
 from litebert.inference.predictor import Predictor
 from litebert.machine import has_bf16_instructions
+from litebert.model.io.hub import local_model_directory
 from litebert.model.kernels.native.library import native_kernels
 from litebert.tasks.types.text_baselines import INVERSE_REGULARIZATION, MAX_NGRAMS
 from litebert.tokenization.letters import word_expression
@@ -96,7 +97,7 @@ def theirs(run: Path, dtype: torch.dtype) -> Classify:
     """The same model directory in transformers, in batches of the order of the texts; `dtype` also of the weights."""
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-    directory = run / "model"
+    directory = local_model_directory(run)
     tokenizer: Any = AutoTokenizer.from_pretrained(directory, trust_remote_code=True)
     model: Any = AutoModelForSequenceClassification.from_pretrained(directory, trust_remote_code=True, dtype=dtype)
     model.eval()
