@@ -211,3 +211,11 @@ def test_numbers_of_layers_that_the_model_cannot_have_are_refused(settings, tmp_
     with pytest.raises(ConfigError, match=message):
         finetune(parsed(given), tmp_path / "run")
     assert not (tmp_path / "run").exists()
+
+
+def test_a_loaded_model_whose_layers_change_does_not_answer_with_those_before(settings, tmp_path):
+    predictor = Predictor.load(finetune(parsed(settings), tmp_path / "run").model, precision="fp32")
+    whole = predictor.probabilities(["the film was good"])
+    encoder = predictor.backend.model.encoder
+    encoder.schedule = encoder.first_layers(1)
+    assert (predictor.probabilities(["the film was good"]) != whole).any()
