@@ -98,3 +98,17 @@ def test_convert_errors_are_one_sentence_and_nothing_is_written(made, tmp_path, 
     assert "Traceback" not in answer.err
     assert answer.out == ""
     assert [path.name for path in tmp_path.iterdir()] == ["precious"]
+
+
+def test_average_of_two_models_is_a_model_that_is_evaluated_like_them(made, tmp_path, capsys):
+    model, out = str(made / "run" / "model"), str(tmp_path / "out")
+    assert main(["average", model, model, "--weights", "0.3", "0.7", "--out", out]) == 0
+    shown = capsys.readouterr().out
+    assert f"   70.0% {model}, which differs from it by 0.0% of its norm" in shown
+    scores = []
+    for each in (model, out):
+        assert main(["evaluate", each, "--corpus", str(made / "corpus"), "--json"]) == 0
+        scores.append(json.loads(capsys.readouterr().out))
+    assert scores[0] == scores[1]
+    assert main(["average", model, model, "--out", out, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["weights"] == [0.5, 0.5]

@@ -20,6 +20,8 @@ REFUSED = [
     ["prepare", "books", "a.txt", "--out", "books.txt", "--lines", "wraped"],
     ["analyze", "curves"],
     ["convert", "model", "out", "--to", "litebert", "--change", "sharing"],
+    ["average", "model", "--out", "out"],
+    ["average", "a", "b", "--out", "out", "--weights", "1"],
     ["finetune", "default", "epochs=3", *FINETUNE],
     ["finetune", "--epochs", "3", *FINETUNE],
     ["finetune", "cola", "--model", "tiny", "--out", "run"],

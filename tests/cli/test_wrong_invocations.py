@@ -73,6 +73,7 @@ COMMANDS = {
         *("--device device:cpu", "--threads count:1"),
     ],
     "convert": ["model:{made}/run", "out:{new}/out", "--to litebert", "--tokenizer tokenizer:{made}/tokenizer"],
+    "average": ["model:{made}/run", "model:{made}/run", "--out out:{new}/out", "--weights number:1 1"],
     "info": ["architecture:tiny", "setting:num_hidden_layers=2", "--length integer:8", "--batch-size integer:1"],
     "analyze curves": ["run:{made}/run", "--out out:{new}/curves.html"],
     "analyze layers": [

@@ -1,4 +1,4 @@
-"""`litebert convert SOURCE TARGET --to FORMAT`, `litebert push MODEL NAME` and `litebert export MODEL OUT`."""
+"""`litebert convert SOURCE TARGET --to FORMAT`, `litebert average MODELS --out OUT`, `push` and `export`."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -64,6 +64,36 @@ def convert(
         dtype=dtype,
     )
     emit(asdict(report), report.to_text(verbose=verbose), as_json=json)
+
+
+def average(
+    models: Annotated[tuple[str, ...], Positional, arg(metavar="MODELS", help_behavior_hint="(required)")],
+    *,
+    out: Path,
+    weights: Annotated[tuple[float, ...], arg(metavar="[NUMBER …]", help_behavior_hint="")] = (),
+    dtype: SavedDtype = "float32",
+    json: Json = False,
+) -> None:
+    """Write a model whose weights are the average of those of several models that were trained from the same one.
+
+    Such as an encoder and what further pretraining made of it: the average can have the abilities of both, at the cost
+    of one. Models that were fine-tuned with other seeds are too far apart; average their predictions, by `litebert
+    ensemble`.
+
+    Args:
+        models: two or more model or run directories, or names on the hub, with one architecture and vocabulary
+        out: directory to write; an existing model directory is replaced
+        weights: how much each model counts, such as 0.3 0.7 after the models and --out; divided by their sum; default:
+            all the same
+        dtype: of the weights in the file; 16 bits halve it, which litebert reads as float32
+    """
+    from litebert.interop.average_shares import shares_of
+
+    shares_of(models, weights)
+    # Imports torch, which takes seconds: only once the arguments are known to be valid.
+    from litebert.interop.average_weights import average_models
+
+    print_result(average_models(models, out, weights=weights, dtype=dtype), as_json=json)
 
 
 def push(

@@ -58,6 +58,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "serve": ("serve:serve", "answer HTTP requests with models, and a page for trying them"),
     "glue-submission": ("predictions:glue_submission", "predict the test files of GLUE for its leaderboard"),
     "convert": ("convert:convert", "read and write transformers and TensorFlow checkpoints"),
+    "average": ("convert:average", "average the weights of models that were trained from the same one"),
     "push": ("convert:push", "upload a model directory to the Hugging Face hub"),
     "export": ("convert:export", "write a model as ONNX files for runtimes without torch, such as browsers"),
     "analyze curves": ("analyze:curves", "plot the curves of runs on one page"),

@@ -27,7 +27,15 @@ from litebert.interop.tf_checkpoint import SourceModel, read_tf_checkpoint, writ
 from litebert.manifest import update_manifest
 from litebert.model.io.hf_weights import IDENTITY, MappedWeights
 from litebert.model.io.hub import model_directory
-from litebert.model.io.model_directory import build, in_module, load_weights, read_directory, save_model, updated_spec
+from litebert.model.io.model_directory import (
+    SavedModel,
+    build,
+    in_module,
+    load_weights,
+    read_directory,
+    save_model,
+    updated_spec,
+)
 from litebert.model.io.model_spec import (
     CONFIG,
     ModelName,
@@ -46,7 +54,7 @@ from litebert.tokenization.tokenizer import Tokenizer
 logger = logging.getLogger(__name__)
 
 MODULES = "modules.json"
-_OF_THE_HEAD = (TASK, INPUT_SETTINGS, QUESTION_SETTINGS, PRETRAINING_SETTINGS)
+OF_THE_HEAD = (TASK, INPUT_SETTINGS, QUESTION_SETTINGS, PRETRAINING_SETTINGS)
 """What says how a model's head was trained, beside config, weights and tokenizer."""
 
 
@@ -99,8 +107,8 @@ def convert(
     loaded = _read(place, as_model=as_model, labels=labels)
     depth = loaded.spec.config.num_hidden_layers
     if layers is not None:
-        _warn_untrained_depth(place, layers, depth)
         loaded = _with_first_layers(loaded, layers)
+        _warn_untrained_depth(place, layers, depth)
     spec = updated_spec(loaded.spec, as_model=as_model, labels=labels, changes=changes or {})
     if known_tokenizer and known_tokenizer.vocab_size > spec.config.vocab_size:
         raise ConfigError(
@@ -116,7 +124,7 @@ def convert(
     if to != "tensorflow" and not (missing or labels or is_tf_checkpoint(place)):
         files |= _kept_files(place, loaded.spec, spec, card=tokenizer is None and layers is None)
     if known_tokenizer:
-        files |= known_tokenizer.files(max_length=_longest_input(files, spec))
+        files |= known_tokenizer.files(max_length=longest_input(files, spec))
     else:
         logger.warning(
             "%s: has no spiece.model, vocab.txt or tokenizer.json, so %s gets no tokenizer; give --tokenizer, the "
@@ -144,16 +152,27 @@ def convert(
 
 
 def _read(place: Path, *, as_model: ModelName | None, labels: Collection[str]) -> SourceModel:
-    """The model at `place`; raises ConfigError for one with per-layer adapters, which no other format has."""
+    """The model at `place`; raises ConfigError for one with adapters, which no other format has."""
     if is_tf_checkpoint(place):
         return read_tf_checkpoint(place, as_model=as_model, labels=labels)
     saved = read_directory(place)
-    if saved.spec.adapters:
-        raise ConfigError(
-            f"{place}: a model with per-layer adapters cannot be converted; load the directory with transformers "
-            "(trust_remote_code=True), or fine-tune with adapters.per_layer=false, whose adapters are merged"
-        )
+    validate_no_adapters(saved, verb="converted")
     return SourceModel(saved.spec, saved.weights, ignored_settings=())
+
+
+def validate_no_adapters(saved: SavedModel, *, verb: str) -> None:
+    """Raise ConfigError for a model with LoRA adapters of its own, which cannot be converted or averaged (`verb`)."""
+    if saved.spec.adapters is None:
+        return
+    if not saved.spec.adapters.per_layer:
+        raise ConfigError(
+            f"{saved.directory}: a checkpoint whose LoRA adapters are not merged into the weights cannot be {verb}; "
+            "give the model of its run (RUN/model)"
+        )
+    raise ConfigError(
+        f"{saved.directory}: a model with per-layer adapters cannot be {verb}; load the directory with transformers "
+        "(trust_remote_code=True), or fine-tune with adapters.per_layer=false, whose adapters are merged"
+    )
 
 
 def _warn_untrained_depth(place: Path, layers: int, depth: int) -> None:
@@ -179,7 +198,7 @@ def _with_first_layers(loaded: SourceModel, layers: int) -> SourceModel:
     return replace(loaded, spec=loaded.spec.replace(config=config.to_dict()), weights=weights)
 
 
-def _longest_input(files: Mapping[str, bytes], spec: ModelSpec) -> int:
+def longest_input(files: Mapping[str, bytes], spec: ModelSpec) -> int:
     """Tokens that the model reads: those of the settings of its task, if these are kept."""
     settings = json.loads(files.get(INPUT_SETTINGS, files.get(QUESTION_SETTINGS, b"{}")))
     return min(settings.get("max_length", spec.config.max_position_embeddings), spec.config.max_position_embeddings)
@@ -190,7 +209,7 @@ def _kept_files(place: Path, source: ModelSpec, target: ModelSpec, *, card: bool
 
     How examples of pretraining were drawn is also kept between the two models with a masked-LM head.
     """
-    names = [*(_OF_THE_HEAD if target.model == source.model else ()), *((README,) if card and target == source else ())]
+    names = [*(OF_THE_HEAD if target.model == source.model else ()), *((README,) if card and target == source else ())]
     if {source.model, target.model} == {"ForPretraining", "ForMaskedLM"}:
         names.append(PRETRAINING_SETTINGS)
     return {name: (place / name).read_bytes() for name in names if (place / name).is_file()}
