@@ -62,6 +62,8 @@ class Example:
     text: str
     text_pair: str | None = None
     target: Target | None = None
+    soft_label: tuple[float, ...] | None = None
+    """The probability of each label, which training reads in the place of `target`; metrics read `target`."""
     group: str | None = None
     slice: str | None = None
     id: str | None = None
@@ -73,8 +75,8 @@ class Example:
 
     @property
     def identity(self) -> tuple[Any, ...]:
-        """Texts and target."""
-        return *self.texts, self.target
+        """Texts and what is trained on."""
+        return *self.texts, self.target if self.soft_label is None else self.soft_label
 
     @property
     def split_key(self) -> Hashable:
@@ -84,6 +86,20 @@ class Example:
     def to_text(self) -> str:
         """The texts, a line each."""
         return self.text if self.text_pair is None else f"{self.text}\n{self.text_pair}"
+
+
+def training_targets(examples: Sequence[Example]) -> list[Target | None]:
+    """What the loss reads: the targets, or if an example has a soft label the probability of each label for all."""
+    num_labels = max((len(each.soft_label) for each in examples if each.soft_label is not None), default=0)
+    return [_with_probabilities(each, num_labels) if num_labels else each.target for each in examples]
+
+
+def _with_probabilities(example: Example, num_labels: int) -> tuple[float, ...]:
+    """The soft label of an example, or 1 for its label."""
+    if example.soft_label is not None:
+        return example.soft_label
+    target = example.target
+    return target if isinstance(target, tuple) else tuple(float(index == target) for index in range(num_labels))
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from litebert.tasks.readers.columns import (
 )
 from litebert.tasks.readers.csv_files import log_semicolons
 from litebert.tasks.readers.labelled_rows import log_skipped, without_blank_rows, without_unlabelled_rows
+from litebert.tasks.readers.soft_labels import SoftLabels, soft_labels
 from litebert.tasks.readers.splits import warn_duplicates, warn_labels
 from litebert.tasks.readers.tables import Table, hub_table, read_table
 from litebert.tasks.readers.text_files import format_ending
@@ -66,7 +67,8 @@ def read_labelled(
         filled, named = without_blank_rows(table), columns or Columns()
         log_skipped(table, filled, "are blank")
         columns = resolve_columns(named, saved, filled)
-        table, task_type, reason = rows_and_task_type(filled, columns, options)
+        soft = soft_labels(filled, columns.label_name) if options.soft_labels else None
+        table, task_type, reason = rows_and_task_type(soft.table if soft else filled, columns, options)
         validate_columns_read(named, task_type.reader.input_columns, task_type.name)
         log_skipped(filled, table, "have no label")
         if task_type.reader.saves_columns:  # questions have columns of other names
@@ -76,11 +78,31 @@ def read_labelled(
         if "options" not in task_type.reader.input_columns and task_type.reader.saves_columns:
             log_columns(columns, table)
         pair = columns.text_pair
-        result = task_type.reader.read(table, columns, options)
+        if soft:
+            result, reason = _read_soft_labels(table, soft, task_type, columns, options), soft.reason
+        else:
+            result = task_type.reader.read(table, columns, options)
     warn_duplicates(path, result.examples, result.lines)
     if options.labels is None:  # otherwise the labels are those of the training data
         warn_labels(path, result.labels or ())
     return replace(_data(path, result, task_type.name, result.reason or reason), text_pair=pair)
+
+
+def _read_soft_labels(
+    table: Table, soft: SoftLabels, task_type: TaskType, columns: Columns, options: ReadOptions
+) -> ReadResult:
+    """The examples of the rows in `table` with soft labels; DataError for a task type that has other labels."""
+    if task_type.name != soft.task_type:
+        raise DataError(
+            f"{table.path}: {soft.reason}, as for {soft.task_type}, not for {task_type.name}; correct them, or "
+            "give plain labels"
+        )
+    labels = options.labels or soft.label_names()
+    result = task_type.reader.read(table, columns, replace(options, labels=labels))
+    pairs = zip(result.examples, result.lines or (), strict=True)
+    examples = [replace(each, soft_label=soft.of_line(line, labels)) for each, line in pairs]
+    logger.info("%s: %d of %d rows have probabilities of labels", table.path, len(soft.by_line), len(examples))
+    return replace(result, examples=examples)
 
 
 def rows_and_task_type(table: Table, columns: Columns, options: ReadOptions) -> tuple[Table, TaskType, str]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from litebert.errors import DataError
 from litebert.tasks.encoded import Encoded, build_feature
-from litebert.tasks.labelled_data import Example
+from litebert.tasks.labelled_data import Example, training_targets
 from litebert.tokenization.normalize import Span
 from litebert.tokenization.tokenizer import Tokenizer
 
@@ -70,7 +70,7 @@ def _truncated(examples: Sequence[Example], tokenizer: Tokenizer, *, max_length:
     for example, first in zip(examples, firsts, strict=True):
         second = None if example.text_pair is None else next(seconds)
         features.append(build_feature(first, second, tokenizer, max_length=max_length))
-    return Encoded(features, [each.target for each in examples], tokenizer.pad_id)
+    return Encoded(features, training_targets(examples), tokenizer.pad_id)
 
 
 def _windows(examples: Sequence[Example], tokenizer: Tokenizer, *, max_length: int) -> TextWindows:
@@ -78,11 +78,12 @@ def _windows(examples: Sequence[Example], tokenizer: Tokenizer, *, max_length: i
     _validate_single_texts(examples)
     features: list[Any] = []
     targets, first_windows, lengths = [], [], []
-    for example, ids in zip(examples, tokenizer.encode_batch([each.text for each in examples]), strict=True):
+    texts = tokenizer.encode_batch([each.text for each in examples])
+    for target, ids in zip(training_targets(examples), texts, strict=True):
         spans = spread_windows(len(ids), budget=max_length - NUM_SPECIAL_TOKENS)
         first_windows.append(len(features))
         lengths.append(len(ids) + NUM_SPECIAL_TOKENS)
-        targets += [example.target] * len(spans)
+        targets += [target] * len(spans)
         features += [build_feature(ids[start:end], None, tokenizer, max_length=max_length) for start, end in spans]
     counts = (np.array(first_windows, np.int64), np.array(lengths, np.int64))
     return TextWindows(features, targets, tokenizer.pad_id, *counts)

@@ -3,7 +3,9 @@
 import json
 import logging
 
+import numpy as np
 import pytest
+import torch
 from huggingface_hub import ModelCard
 
 from litebert.commands.finetune.finetune import finetune
@@ -11,12 +13,13 @@ from litebert.commands.finetune.finetune_settings import FinetuneRun
 from litebert.errors import ConfigError, DataError
 from litebert.inference.predictor import Predictor
 from litebert.model.config import ModelConfig
-from litebert.model.io.model_directory import save_model
+from litebert.model.io.model_directory import load_model, save_model
 from litebert.model.models import ForPretraining
 from litebert.tasks.readers.columns import Columns
 from support.data.benchmark_files import write_cola, write_race
-from support.data.labelled_files import OPINIONS, SUBJECTS
-from support.runs.prediction_commands import evaluate_file, evaluate_task
+from support.data.labelled_files import OPINIONS, SUBJECTS, write_opinions
+from support.models.tolerances import within
+from support.runs.prediction_commands import evaluate_file, evaluate_task, run_predict
 
 TRAIN = {"duration": "100 steps", "optimizer": "adamw", "learning_rate": 0.01, "evaluate_every": "30 steps"}
 
@@ -53,6 +56,37 @@ def sentences():
 def write_rows(path, rows):
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return path
+
+
+def test_student_learns_what_a_teacher_predicts_for_texts_without_labels(pretrained, tmp_path):
+    labelled = write_opinions(tmp_path / "labelled.csv")
+    teacher = tuned(pretrained, tmp_path / "teacher", {"train": str(labelled), "dev": str(labelled)})
+    texts = write_rows(
+        tmp_path / "texts.jsonl", [{"text": f"{subject} {opinion}"} for subject, opinion, _ in sentences()]
+    )
+    predicted = tmp_path / "predicted.jsonl"
+    run_predict(teacher.model, texts, predicted)
+    data = {"train": str(predicted), "dev": str(labelled)}
+    student = tuned(pretrained, tmp_path / "student", data, seed=1, baseline=True)
+    assert student.task_type == "classification"
+    assert student.best.metrics["accuracy"] > 0.9
+    assert {"majority class", "tf-idf and logistic regression"} <= student.baselines.keys()
+    given = [json.loads(line)["probabilities"]["good"] for line in predicted.read_text().splitlines()]
+    answers = Predictor.load(student.model).classify([f"{subject} {opinion}" for subject, opinion, _ in sentences()])
+    assert np.corrcoef(given, [answer.probabilities["good"] for answer in answers])[0, 1] > 0.9
+
+
+def test_certain_probabilities_train_the_same_model_as_labels(pretrained, tmp_path):
+    rows = [{"text": f"{subject} {opinion}", "label": ["bad", "good"][good]} for subject, opinion, good in sentences()]
+    certain = [{"text": row["text"], "label": {row["label"]: 1}} for row in rows]
+    models = []
+    for name, contents in (("labels", rows), ("certain", certain)):
+        file = write_rows(tmp_path / f"{name}.jsonl", contents)
+        data = {"train": str(file), "dev": str(write_opinions(tmp_path / "dev.csv"))}
+        result = tuned(pretrained, tmp_path / name, data, train={**TRAIN, "duration": "5 steps", "device": "cpu"})
+        models.append(load_model(result.model).state_dict())
+    for name, weights in models[0].items():
+        assert torch.allclose(weights, models[1][name], **within(depth="compound"))
 
 
 def test_finetune_learns_multi_label(pretrained, tmp_path):

@@ -57,7 +57,8 @@ class LabelledFiles(Settings):
     """Column of the second text of a pair, or of the question of a multiple choice; null: `text_pair`, if there is such
     a column."""
     label: str | None = None
-    """Column of the label, labels, score, correct option or list of labels; null: `label`, or `answer`."""
+    """Column of the label, labels, score, correct option or list of labels; null: `label`, or `answer`. In training an
+    object of probabilities, such as `{"good": 0.9, "bad": 0.1}`, is a soft label."""
     options: tuple[str, ...] = ()
     """Columns of the options of a multiple choice, or the one with lists; empty: found by their names."""
     slice: str | None = None

@@ -99,7 +99,8 @@ def _read_files(files: LabelledFiles, metrics: tuple[str, ...]) -> tuple[Labelle
     options = ReadOptions(
         task_type=files.task_type, invalid_answers=files.invalid_answers, unlabelled_rows=files.unlabelled_rows
     )
-    train = read_labelled(files.train, files.columns, options=options, default_pair=True)
+    in_training = replace(options, soft_labels=True)
+    train = read_labelled(files.train, files.columns, options=in_training, default_pair=True)
     if isinstance(files.dev, DevSplit):
         strata = get_task_type(train.task_type).strata
         return train_dev_split(train, files.dev.fraction, seed=files.dev.seed, strata=strata(train) if strata else None)

@@ -32,6 +32,7 @@ def train_dev_split(
     """(training, development): whole groups, drawn by `seed`, so that `fraction` of each stratum is in the second.
 
     Without groups, examples of the same text form one, so that no text is in both. The order of the file is kept.
+    Examples with a soft label, whose true one is not known, are training examples, and no share of them is held out.
 
     Args:
         data: the examples.
@@ -42,6 +43,11 @@ def train_dev_split(
     """
     strata = strata or [None] * len(data.examples)
     groups = _groups(data.examples)
+    if not groups:
+        raise DataError(
+            f"{data.path}: every row has probabilities instead of a label, which cannot score a model; give a "
+            "development file with labels (--dev)"
+        )
     if len(groups) == 1:
         raise DataError(
             f"{data.path}: all rows are in one group, which cannot be split; give a development file (--dev)"
@@ -93,9 +99,11 @@ def _drawn_groups(groups: Sequence[Sequence[int]], fraction: float) -> Sequence[
 
 
 def _groups(examples: Sequence[LabelledExample]) -> list[list[int]]:
-    """Positions of the examples of each group, or with the same text where there are no groups."""
+    """Positions of the examples of each group, or with the same text where there are no groups; no soft labels."""
     members: dict[Hashable, list[int]] = {}
     for index, example in enumerate(examples):
+        if getattr(example, "soft_label", None) is not None:
+            continue
         members.setdefault(example.group if example.group is not None else example.split_key, []).append(index)
     return list(members.values())
 

@@ -56,6 +56,8 @@ class ReadOptions:
     """What to do with an answer that its context does not contain."""
     unlabelled_rows: UnlabelledRows = "error"
     """What to do with a row whose label is empty, where the task type needs one."""
+    soft_labels: bool = False
+    """Whether labels may be probabilities: those of training."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

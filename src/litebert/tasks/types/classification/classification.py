@@ -95,14 +95,21 @@ def labels_goal(task: Task) -> str:
 
 
 def class_losses(model: nn.Module, batch: LabelledBatch, weights: Tensor | None) -> LossSums:
-    """Summed cross-entropy, times the weight of the label. Source: run_classifier.py and race_utils.py."""
-    logits = model(*batch.inputs).logits
+    """Summed cross-entropy, times the weight of the label. Source: run_classifier.py and race_utils.py.
+
+    With the probabilities of labels, Float [B, C], the cross-entropy is the mean over the labels that they give.
+    """
+    logits, labels = model(*batch.inputs).logits, batch.labels
+    weights = None if weights is None else weights.to(logits.device)
+    if labels.is_floating_point():
+        loss = F.cross_entropy(logits.float(), labels, weights, reduction="sum")
+        return LossSums({"label": loss}, {"label": is_correct(logits, labels.argmax(-1)).sum()})
     loss = (
-        classification_loss(logits, batch.labels)
+        classification_loss(logits, labels)
         if weights is None
-        else F.cross_entropy(logits.float(), batch.labels, weights.to(logits.device), reduction="sum")
+        else F.cross_entropy(logits.float(), labels, weights, reduction="sum")
     )
-    return LossSums({"label": loss}, {"label": is_correct(logits, batch.labels).sum()})
+    return LossSums({"label": loss}, {"label": is_correct(logits, labels).sum()})
 
 
 def evaluate_classes(

@@ -85,7 +85,7 @@ def binary_losses(model: nn.Module, batch: LabelledBatch, weights: Tensor | None
     logits = model(*batch.inputs).logits
     weights = None if weights is None else weights.to(logits.device)
     loss = F.binary_cross_entropy_with_logits(logits.float(), batch.labels, pos_weight=weights, reduction="sum")
-    return LossSums({"label": loss}, {"label": ((logits >= 0) == (batch.labels > 0)).sum()})
+    return LossSums({"label": loss}, {"label": ((logits >= 0) == (batch.labels >= MULTI_LABEL_THRESHOLD)).sum()})
 
 
 def _class_weights(setting: ClassWeights, train: LabelledData) -> np.ndarray:
