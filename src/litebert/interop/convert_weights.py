@@ -180,7 +180,14 @@ def _warn_untrained_depth(place: Path, layers: int, depth: int) -> None:
     if layers >= depth or not (place / TASK).is_file():
         return
     file = place / EVALUATION
-    depths = read_json_object(file, if_missing="").get("elastic_depth", []) if file.is_file() else []
+    if not file.is_file():  # as of a model that was converted
+        logger.warning(
+            "%s: has no %s, which says for which numbers of layers it was fine-tuned; unless it was with "
+            "elastic_depth=[%d], the first %d alone predict worse",
+            *(place, EVALUATION, layers, layers),
+        )
+        return
+    depths = read_json_object(file, if_missing="").get("elastic_depth", [])
     if layers not in depths:
         trained = " or ".join(map(str, [*depths, depth]))
         logger.warning(

@@ -169,6 +169,9 @@ def test_conversion_warns_of_numbers_of_layers_that_were_not_trained(settings, t
     assert "alone predict worse" not in caplog.text
     convert(model, tmp_path / "one", to="litebert", layers=1)
     assert "fine-tuned with 2 or 3 layers, so the first 1 alone predict worse" in caplog.text
+    convert(model, tmp_path / "again", to="litebert", dtype="float16")
+    convert(tmp_path / "again", tmp_path / "two again", to="litebert", layers=2)
+    assert "has no evaluation.json, which says for which numbers of layers it was fine-tuned" in caplog.text
 
 
 def test_without_the_setting_every_step_trains_all_layers(settings, tmp_path):

@@ -68,7 +68,7 @@ def test_probabilities_of_a_list_are_in_the_order_of_the_labels():
     given = {"prediction": "fair", "probabilities": [0.1, 0.6, 0.3]}
     assert read_classes(table(given), "prediction", data())[0].tolist() == [0.1, 0.6, 0.3]
     assert named_labels(table(given)) is None
-    assert named_labels(table({"prediction": "a", "probabilities": '{"b": 0, "a": 1}'})) == ("b", "a")
+    assert named_labels(table({"prediction": "a", "probabilities": '{"b": 0, "a": 1}'})) == ("a", "b")
     assert named_labels(table({"prediction": "a"})) is None
 
 
@@ -182,7 +182,28 @@ def test_label_that_a_cell_names_twice_is_an_error():
         read_classes(table({"prediction": "good", "probabilities": cell}), "prediction", data())
 
 
-def test_labels_are_in_alphabetical_order_where_rows_name_them_in_several():
-    first = {"probabilities": {"good": 0.7, "bad": 0.3}}
-    assert named_labels(table(first, first)) == ("good", "bad")
-    assert named_labels(table(first, {"probabilities": {"bad": 0.6, "good": 0.4}})) == ("bad", "good")
+@pytest.mark.parametrize("names", [("good", "bad"), ("bad", "good")])
+def test_labels_are_in_alphabetical_order_in_whatever_order_a_file_names_them(names):
+    given = {"probabilities": dict.fromkeys(names, 0.5)}
+    assert named_labels(table(given, given)) == ("bad", "good")
+
+
+def test_whole_numbers_that_were_written_as_floats_are_labels():
+    assert read_classes(table({"prediction": "1.0"}), "prediction", data(labels=("0", "1", "2")))[0].tolist() == [
+        0,
+        1,
+        0,
+    ]
+
+
+def test_probabilities_of_labels_that_were_rounded_to_the_threshold_are_as_predicted():
+    given = table({"prediction": "bad", "probabilities": [0.498, 0.5, 0.1]})
+    assert (read_label_sets(given, "prediction", data())[0] >= 0.5).tolist() == [True, False, False]
+
+
+@pytest.mark.parametrize("others", [{"zz": 0.9}, {"zz": 0.9, "yy": 0.1}])
+def test_probabilities_of_unknown_labels_are_errors(others):
+    given = table({"prediction": "bad", "probabilities": {"bad": 0.8, "fair": 0.1, "good": 0.1, **others}})
+    for read in (read_classes, read_label_sets):
+        with pytest.raises(DataError, match="expected one for each of 'bad', 'fair', 'good'"):
+            read(given, "prediction", data())

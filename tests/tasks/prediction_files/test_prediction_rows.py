@@ -41,6 +41,8 @@ def test_columns_of_a_probability_each_are_those_of_all_labels(tmp_path):
     assert second.values["probabilities"] == {"bad": "?", "good": 0.75}
     one = read_prediction_rows(written(tmp_path / "one.csv", "prediction,probability_of_rain\ngood,0.5\n"))
     assert one.columns == ("prediction", "probability_of_rain")
+    own = "probability_human,probability_machine,prediction\n0.9,0.1,yes\n0.2,0.8,no\n"
+    assert "probabilities" not in read_prediction_rows(written(tmp_path / "own.csv", own)).columns
 
 
 @pytest.mark.parametrize("source", ["RUN", "RUN/model", "albert/albert-base-v2", "runs/learning_rate=1e-05"])

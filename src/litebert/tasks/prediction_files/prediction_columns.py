@@ -24,6 +24,8 @@ logger = logging.getLogger(__name__)
 
 SUM_TOLERANCE: Final = 0.01
 """How far the sum of probabilities may be from 1, for those that are rounded."""
+ROUNDING: Final = 0.005
+"""How far the probability of a label may be on the other side of the threshold than the prediction says."""
 _MAX_SHOWN: Final = 20
 """Labels that a message names."""
 
@@ -103,6 +105,8 @@ def read_label_sets(table: Table, column: str, data: LabelledData) -> list[np.nd
     rows = []
     for row, own in zip(table.rows, predicted, strict=True):
         given = _probabilities(table, row, names)
+        rounded = ((given >= MULTI_LABEL_THRESHOLD) != own) & (abs(given - MULTI_LABEL_THRESHOLD) <= ROUNDING)
+        given[rounded] = np.where(own[rounded], MULTI_LABEL_THRESHOLD, np.nextafter(MULTI_LABEL_THRESHOLD, 0))
         if wrong := [name for name, each in zip(names, (given >= MULTI_LABEL_THRESHOLD) != own, strict=True) if each]:
             raise DataError(
                 f"{_where(table, row, PROBABILITIES)}: that of {wrong[0]!r} is {given[known[wrong[0]]]:.4g}, and a "
@@ -152,17 +156,12 @@ def read_texts(table: Table, column: str, data: LabelledData) -> list[str]:
 
 
 def named_labels(table: Table) -> tuple[str, ...] | None:
-    """The labels that the probabilities of the first row name; None without such names.
+    """The labels that the probabilities of the first row name, in the order of labels of data; None without names.
 
-    Their order is that of the file, or alphabetical where rows have several, such as descending probabilities.
+    The order of a file says nothing, such as that of descending probabilities, but F1 is that of the second label.
     """
-    if PROBABILITIES not in table.columns:
-        return None
-    first, *others = (_parsed(table, row) for row in table.rows)
-    if not isinstance(first, Mapping):
-        return None
-    in_one_order = all(isinstance(each, Mapping) and [*each] == [*first] for each in others)
-    return tuple(first) if in_one_order else sorted_labels(first)
+    first = _parsed(table, table.rows[0]) if PROBABILITIES in table.columns else None
+    return sorted_labels(first) if isinstance(first, Mapping) else None
 
 
 def _refuse_null(table: Table, column: str, *, advice: str) -> None:
@@ -193,6 +192,8 @@ def _positions(names: Sequence[str]) -> dict[str, int]:
         positions |= {
             other: index for index, pair in enumerate(zip(unnamed, numbers_of(unnamed) or ())) for other in pair
         }
+    if all(name.isdecimal() for name in names):  # pandas writes whole numbers as floats where a value is missing
+        positions |= {f"{name}.0": index for index, name in enumerate(names)}
     return positions
 
 
@@ -212,7 +213,8 @@ def _probabilities(table: Table, row: Row, names: Sequence[str]) -> np.ndarray:
     if isinstance(value, Mapping):
         known = _positions(names)
         by_index = {known.get(name): each for name, each in value.items()}
-        value = [by_index.get(index) for index in range(len(names))] if len(by_index) == len(value) else []
+        is_complete = None not in by_index and len(by_index) == len(value)
+        value = [by_index.get(index) for index in range(len(names))] if is_complete else []
     if not isinstance(value, list) or len(value) != len(names) or None in value:
         shown = ", ".join(map(repr, names[:_MAX_SHOWN]))
         raise DataError(f"{where}: expected one for each of {shown}, found {row.values[PROBABILITIES]!r:.80}")

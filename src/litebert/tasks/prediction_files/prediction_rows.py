@@ -8,7 +8,7 @@ the labels in its last column.
 import json
 import logging
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
@@ -19,7 +19,7 @@ from litebert.tasks.labelled_data import LabelledData
 from litebert.tasks.readers.conll_columns import CONLL_SUFFIXES, iter_sentences
 from litebert.tasks.readers.tables import TABLE_ENDINGS, Row, Table, read_table, without_duplicates
 from litebert.tasks.readers.text_files import format_ending, read_text
-from litebert.tasks.results import PROBABILITY_OF
+from litebert.tasks.results import PROBABILITY_OF, SEPARATOR
 
 logger = logging.getLogger(__name__)
 
@@ -109,7 +109,8 @@ class ExampleRows:
         if missing := [each for each in self.ids if each not in found]:
             raise DataError(
                 f"{predicted.path}: no prediction for {len(missing)} of {len(self.ids)} examples of {self.source}, the "
-                f"first with the id {missing[0]!r}; add them (an empty one for a question without an answer)"
+                f"first with the id {missing[0]!r}, while its own first id is {names[0]!r}; add them (an empty one for "
+                "a question without an answer)"
             )
         if others := found.keys() - set(self.ids):
             logger.warning("%s: %d predictions belong to no example of %s", predicted.path, len(others), self.source)
@@ -117,9 +118,12 @@ class ExampleRows:
 
 
 def _with_probabilities(table: Table) -> Table:
-    """The table, with the columns `probability_LABEL` of all labels also as one column `probabilities`."""
+    """The table, with the columns `probability_LABEL` of all labels also as one column `probabilities`.
+
+    Columns of such names that are not those of the predicted labels belong to the data.
+    """
     labels = {name.removeprefix(PROBABILITY_OF): name for name in table.columns if name.startswith(PROBABILITY_OF)}
-    if len(labels) < 2 or PROBABILITIES in table.columns:
+    if len(labels) < 2 or PROBABILITIES in table.columns or not _are_predicted(table, labels):
         return table
 
     def of_labels(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -127,6 +131,14 @@ def _with_probabilities(table: Table) -> Table:
 
     rows = (Row(row.line, {**row.values, PROBABILITIES: of_labels(row.values)}) for row in table.rows)
     return Table(table.path, (*table.columns, PROBABILITIES), tuple(rows))
+
+
+def _are_predicted(table: Table, labels: Collection[str]) -> bool:
+    """Whether all predictions, if there is a column of them, are among `labels`; a row may have several."""
+    texts = {text.strip() for text in table.texts(PREDICTION, lists=True)} if PREDICTION in table.columns else ()
+    return all(
+        text in labels or all(part.strip() in labels for part in text.split(SEPARATOR)) for text in texts if text
+    )
 
 
 def _number(value: Any) -> Any:
@@ -159,7 +171,8 @@ def _by_id(path: Path) -> Table:
             raise
         raise DataError(f"{path}: not valid JSON ({error}); {advice}") from None
     if not isinstance(content, dict) or not content:
-        raise DataError(f"{path}: expected an object with predictions, found {type(content).__name__}; {advice}")
+        found = "an empty one" if content == {} else type(content).__name__
+        raise DataError(f"{path}: expected an object with predictions, found {found}; {advice}")
     rows: list[dict[str, Any]] = [{ID: name, PREDICTION: value} for name, value in content.items()]
     return Table(path, (ID, PREDICTION), tuple(Row(number, row) for number, row in enumerate(rows, start=1)))
 

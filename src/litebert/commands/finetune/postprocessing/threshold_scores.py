@@ -39,10 +39,11 @@ class ThresholdScores:
         )
 
     def _tuned_line(self) -> str:
+        found = f"thresholds of {len(self.thresholds)} labels: {self._range()}"
+        if not self.at_half:
+            return f"{found}; the scores above do not depend on them"
         scores = f"at 0.5 {_listed(self.at_half)}; on the rows that chose the thresholds {_listed(self.same_rows)}"
-        return (
-            f"thresholds of {len(self.thresholds)} labels: {self._range()}; the scores above are cross-fitted; {scores}"
-        )
+        return f"{found}; the scores above are cross-fitted; {scores}"
 
     def _advice(self, metric: str) -> str:
         """One line if a metric gains clearly and `metric` loses nothing."""
