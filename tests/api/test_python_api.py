@@ -454,6 +454,10 @@ def test_evaluation_takes_functions_as_metrics(tuned, opinions, request):
         assert litebert.evaluate(tuned.model, opinions, metrics=metrics).metrics["always_half"] == 0.5
     with pytest.raises(ConfigError, match="model: expected a directory or a name on the hub, found a Predictor"):
         litebert.evaluate(tuned.predictor, opinions)
+    with pytest.raises(
+        ConfigError, match=r"answers\.csv is a prediction file; score it with `litebert evaluate answers"
+    ):
+        litebert.evaluate("answers.csv", opinions)
 
 
 def test_data_frame_of_predictions_keeps_the_columns_of_the_input(tuned):

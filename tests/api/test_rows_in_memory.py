@@ -2,6 +2,7 @@
 
 import logging
 
+import numpy as np
 import pytest
 
 import litebert
@@ -52,6 +53,15 @@ def test_rows_without_a_label_are_skipped_if_told(classifier, opinions, tmp_path
         classifier, train=rows, dev=rows, out=tmp_path / "run", unlabelled_rows="skip", baseline=False, **settings
     )
     assert tuned.result.train_examples == len(opinions)
+
+
+def test_rows_may_have_the_probability_of_each_label(classifier, opinions, tmp_path, caplog):
+    given = [{"text": row["text"], "label": {"good": np.float32(0.75), "bad": np.float64(0.25)}} for row in opinions]
+    settings = {**API_SETTINGS, "duration": "1 steps", "baseline": False}
+    with caplog.at_level(logging.INFO, logger="litebert"):
+        tuned = litebert.finetune(classifier, train=given, dev=opinions, out=tmp_path / "run", **settings)
+    assert tuned.result.train_examples == len(opinions)
+    assert f"{len(opinions)} of {len(opinions)} rows have probabilities of labels" in caplog.text
 
 
 def test_messages_about_columns_advise_arguments_of_python(classifier, tmp_path):

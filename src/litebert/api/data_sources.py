@@ -211,7 +211,8 @@ def _plain_row(row: Mapping[Any, Any], where: str) -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
-    """Numbers and arrays of numpy as Python's, a missing value of pandas as None; what JSON lacks in a list as a text.
+    """Numbers and arrays of numpy as Python's, also in objects; a missing value of pandas as None; what JSON lacks in a
+    list as a text.
 
     A set becomes a list in alphabetical order, so that the same rows have the same file.
     """
@@ -221,6 +222,8 @@ def plain(value: Any) -> Any:
         value = sorted(value, key=str)
     if (isinstance(value, float) and math.isnan(value)) or type(value).__name__ in ("NAType", "NaTType"):
         return None
+    if isinstance(value, dict):  # the probability of each label
+        return {str(name): plain(each) for name, each in value.items()}
     if isinstance(value, list | tuple):
         return [each if isinstance(each, _KEPT_IN_LISTS) else str(each) for each in map(plain, value)]
     return value

@@ -23,6 +23,7 @@ from litebert.settings import InferencePrecision, validate_not_given
 from litebert.tasks.encoded import warn_empty
 from litebert.tasks.labelled_data import LabelledData, UnlabelledRows
 from litebert.tasks.metrics.metrics import metric_names
+from litebert.tasks.prediction_files.prediction_rows import is_prediction_file
 from litebert.tasks.read_labelled import format_of, task_for
 from litebert.tasks.readers.columns import Columns, resolve_columns, validate_columns_read
 from litebert.tasks.readers.tables import Table
@@ -54,6 +55,8 @@ def evaluate(
     """
     if isinstance(model, Predictor):
         raise ConfigError("model: expected a directory or a name on the hub, found a Predictor; its scores are in fp32")
+    if is_prediction_file(model):
+        raise ConfigError(f"model: {model} is a prediction file; score it with `litebert evaluate {model} --data FILE`")
     if unlabelled_rows not in get_args(UnlabelledRows):
         raise ConfigError(f"unlabelled_rows: {unlabelled_rows!r}, expected error or skip")
     names = metric_names(metrics)
