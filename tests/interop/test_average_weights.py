@@ -21,7 +21,7 @@ from litebert.model.layers.lora import attach
 from litebert.model.layers.lora_settings import LoRASettings
 from litebert.tokenization.tokenizer import Tokenizer
 from support.models.model_builders import MODERN
-from support.models.tolerances import within
+from support.models.tolerances import close_to, within
 
 TINY = ModelConfig(
     vocab_size=30,
@@ -57,7 +57,7 @@ def test_average_of_equal_models_is_that_model_in_every_bit(tmp_path):
     weights = saved(tmp_path / "a", seed=0)
     report = average_models([tmp_path / "a"] * 3, tmp_path / "out", weights=[0.1, 0.3, 0.7])
     assert all(torch.equal(one, weights[name]) for name, one in load_model(tmp_path / "out").named_parameters())
-    assert report.distances == pytest.approx((0, 0, 0), abs=1e-7)
+    assert report.distances == close_to((0, 0, 0), torch.float64)
 
 
 def test_report_has_shares_and_distances(tmp_path):
@@ -66,7 +66,7 @@ def test_report_has_shares_and_distances(tmp_path):
     mean = {name: 0.75 * one[name] + 0.25 * two[name] for name in one}
     norm = np.sqrt(sum(float(tensor.detach().double().square().sum()) for tensor in mean.values()))
     apart = np.sqrt(sum(float((two[name] - one[name]).detach().double().square().sum()) for name in one))
-    assert report.distances == pytest.approx((0.25 * apart / norm, 0.75 * apart / norm), rel=1e-5)
+    assert report.distances == close_to((0.25 * apart / norm, 0.75 * apart / norm), depth="operation")
     lines = report.to_text().splitlines()
     assert lines[0] == f"{tmp_path / 'out'} (ForPretraining): the average of the weights of"
     assert lines[1].startswith(f"   75.0% {tmp_path / 'a'}, which differs from it by {report.distances[0]:.1%}")

@@ -91,7 +91,7 @@ def average_models(
 
 def _parameters(saved: SavedModel) -> dict[str, Tensor]:
     """The parameters of a model, shared ones once; CheckpointError if one is not finite, ConfigError for adapters."""
-    validate_no_adapters(saved, verb="averaged")
+    validate_no_adapters(saved, action="averaged")
     model = load_weights(saved.spec, saved.weights.tensors, where=str(saved.directory))
     parameters = {name: parameter.detach() for name, parameter in model.named_parameters()}
     for name, parameter in parameters.items():

@@ -156,21 +156,21 @@ def _read(place: Path, *, as_model: ModelName | None, labels: Collection[str]) -
     if is_tf_checkpoint(place):
         return read_tf_checkpoint(place, as_model=as_model, labels=labels)
     saved = read_directory(place)
-    validate_no_adapters(saved, verb="converted")
+    validate_no_adapters(saved, action="converted")
     return SourceModel(saved.spec, saved.weights, ignored_settings=())
 
 
-def validate_no_adapters(saved: SavedModel, *, verb: str) -> None:
-    """Raise ConfigError for a model with LoRA adapters of its own, which cannot be converted or averaged (`verb`)."""
+def validate_no_adapters(saved: SavedModel, *, action: str) -> None:
+    """Raise ConfigError for a model with LoRA adapters of its own, which cannot be converted or averaged (`action`)."""
     if saved.spec.adapters is None:
         return
     if not saved.spec.adapters.per_layer:
         raise ConfigError(
-            f"{saved.directory}: a checkpoint whose LoRA adapters are not merged into the weights cannot be {verb}; "
+            f"{saved.directory}: a checkpoint whose LoRA adapters are not merged into the weights cannot be {action}; "
             "give the model of its run (RUN/model)"
         )
     raise ConfigError(
-        f"{saved.directory}: a model with per-layer adapters cannot be {verb}; load the directory with transformers "
+        f"{saved.directory}: a model with per-layer adapters cannot be {action}; load the directory with transformers "
         "(trust_remote_code=True), or fine-tune with adapters.per_layer=false, whose adapters are merged"
     )
 

@@ -27,7 +27,7 @@ ENTAILMENT = ("contradiction", "entailment", "neutral")
 NAMES = {
     "encoder": "model MODEL PRETRAINED tiny/model encoders/tiny albert/albert-base-v2 run/model",
     "modern": "runs/mine/model",
-    "night": "encoders/night",
+    "night": "encoders/night encoders/night-large encoders/night-large-masked",
     "classifier": "RUN classifier tuned runs/sst-2 SENTIMENT",
     "several": "TOPICS",
     "regressor": "STARS",
@@ -55,7 +55,7 @@ NAMES = {
     "reviews/a/b.csv tests/a.csv",
     "opinion_rows": "text/labelled-train.jsonl text/labelled-dev.jsonl labelled-train.jsonl labelled-dev.jsonl",
     "topics": "topics.jsonl",
-    "new_texts": "new.csv",
+    "new_texts": "new.csv unlabelled.csv",
     "tagged_words": "news.conll",
     "treebank": "treebank.conllu",
     "choices": "quiz.csv",

@@ -178,7 +178,7 @@ def test_the_loss_is_the_mean_of_the_losses_of_the_labels(share, one, other):
     rows = [[share * (index == one) + (1 - share) * (index == other) for index in range(3)] for _ in LOGITS]
     mixed, _ = loss_of(class_losses, LOGITS, rows)
     plain = [loss_of(class_losses, LOGITS, [label] * 2)[0] for label in (one, other)]
-    assert mixed == pytest.approx(share * plain[0] + (1 - share) * plain[1], rel=1e-5)
+    assert mixed == close_to(share * plain[0] + (1 - share) * plain[1])
 
 
 @pytest.mark.parametrize("weights", [None, [1.0, 2.0, 0.5]])
