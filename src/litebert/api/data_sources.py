@@ -16,7 +16,7 @@ from litebert.errors import DataError
 from litebert.files import expand_home, sha256, write_text
 from litebert.hub_datasets import is_dataset_name
 from litebert.tasks.read_labelled import read_any_table
-from litebert.tasks.readers.tables import Row, Table, named_labels, with_all_columns
+from litebert.tasks.readers.tables import Row, Table, json_text, named_labels, with_all_columns
 
 Data = Any
 """One of:
@@ -223,7 +223,7 @@ def plain(value: Any) -> Any:
     if (isinstance(value, float) and math.isnan(value)) or type(value).__name__ in ("NAType", "NaTType"):
         return None
     if isinstance(value, dict):  # the probability of each label
-        return {str(name): plain(each) for name, each in value.items()}
+        return {(name if isinstance(name, str) else json_text(name)): plain(each) for name, each in value.items()}
     if isinstance(value, list | tuple):
         return [each if isinstance(each, _KEPT_IN_LISTS) else str(each) for each in map(plain, value)]
     return value

@@ -94,6 +94,13 @@ def training_targets(examples: Sequence[Example]) -> list[Target | None]:
     return [_with_probabilities(each, num_labels) if num_labels else each.target for each in examples]
 
 
+def label_masses(examples: Sequence[Example], num_labels: int) -> np.ndarray:
+    """Float64 [C]: how many examples have each label, each counted by its probability."""
+    targets = np.array(training_targets(examples))
+    counts = targets.sum(0) if targets.ndim == 2 else np.bincount(targets, minlength=num_labels)
+    return counts.astype(np.float64)
+
+
 def _with_probabilities(example: Example, num_labels: int) -> tuple[float, ...]:
     """The soft label of an example, or 1 for its label."""
     if example.soft_label is not None:

@@ -66,9 +66,11 @@ def read_labelled(
         log_semicolons(path)
         filled, named = without_blank_rows(table), columns or Columns()
         log_skipped(table, filled, "are blank")
+        soft = soft_labels_of(filled, named, options)
+        if soft:
+            filled, options = soft.table, replace(options, task_type=soft.task_type)
         columns = resolve_columns(named, saved, filled)
-        soft = soft_labels(filled, columns.label_name) if options.soft_labels else None
-        table, task_type, reason = rows_and_task_type(soft.table if soft else filled, columns, options)
+        table, task_type, reason = rows_and_task_type(filled, columns, options)
         validate_columns_read(named, task_type.reader.input_columns, task_type.name)
         log_skipped(filled, table, "have no label")
         if task_type.reader.saves_columns:  # questions have columns of other names
@@ -79,7 +81,7 @@ def read_labelled(
             log_columns(columns, table)
         pair = columns.text_pair
         if soft:
-            result, reason = _read_soft_labels(table, soft, task_type, columns, options), soft.reason
+            result, reason = _read_soft_labels(table, soft, columns, options), soft.reason
         else:
             result = task_type.reader.read(table, columns, options)
     warn_duplicates(path, result.examples, result.lines)
@@ -88,17 +90,17 @@ def read_labelled(
     return replace(_data(path, result, task_type.name, result.reason or reason), text_pair=pair)
 
 
-def _read_soft_labels(
-    table: Table, soft: SoftLabels, task_type: TaskType, columns: Columns, options: ReadOptions
-) -> ReadResult:
-    """The examples of the rows in `table` with soft labels; DataError for a task type that has other labels."""
-    if task_type.name != soft.task_type:
-        raise DataError(
-            f"{table.path}: {soft.reason}, as for {soft.task_type}, not for {task_type.name}; correct them, or "
-            "give plain labels"
-        )
+def soft_labels_of(table: Table, columns: Columns, options: ReadOptions) -> SoftLabels | None:
+    """The soft labels of a table, where they are read."""
+    if not options.soft_labels:
+        return None
+    return soft_labels(table, text=columns.text_name, label=columns.label_name, task_type=options.task_type)
+
+
+def _read_soft_labels(table: Table, soft: SoftLabels, columns: Columns, options: ReadOptions) -> ReadResult:
+    """The examples of the rows in `table` with their soft labels."""
     labels = options.labels or soft.label_names()
-    result = task_type.reader.read(table, columns, replace(options, labels=labels))
+    result = get_task_type(soft.task_type).reader.read(table, columns, replace(options, labels=labels))
     pairs = zip(result.examples, result.lines or (), strict=True)
     examples = [replace(each, soft_label=soft.of_line(line, labels)) for each, line in pairs]
     logger.info("%s: %d of %d rows have probabilities of labels", table.path, len(soft.by_line), len(examples))

@@ -41,6 +41,10 @@ def test_columns_of_a_probability_each_are_those_of_all_labels(tmp_path):
     assert second.values["probabilities"] == {"bad": "?", "good": 0.75}
     one = read_prediction_rows(written(tmp_path / "one.csv", "prediction,probability_of_rain\ngood,0.5\n"))
     assert one.columns == ("prediction", "probability_of_rain")
+    lists = '{"prediction": ["bad"], "probability_bad": 0.9, "probability_good": 0.1}\n'
+    assert "probabilities" in read_prediction_rows(written(tmp_path / "lists.jsonl", lists)).columns
+    floats = "prediction,probability_0,probability_1\n1.0,0.2,0.8\n"
+    assert "probabilities" in read_prediction_rows(written(tmp_path / "floats.csv", floats)).columns
     own = "probability_human,probability_machine,prediction\n0.9,0.1,yes\n0.2,0.8,no\n"
     assert "probabilities" not in read_prediction_rows(written(tmp_path / "own.csv", own)).columns
 

@@ -10,6 +10,7 @@ import torch.nn.functional as F
 from hypothesis import given
 from hypothesis import strategies as st
 
+from litebert.commands.finetune.default_settings import count_rows
 from litebert.errors import DataError
 from litebert.tasks.encoded import LabelledBatch
 from litebert.tasks.labelled_data import Example, training_targets
@@ -19,8 +20,8 @@ from litebert.tasks.readers.soft_labels import soft_labels
 from litebert.tasks.readers.splits import train_dev_split
 from litebert.tasks.readers.tables import Row, Table
 from litebert.tasks.text_sequences import encode_sequences
-from litebert.tasks.types.classification.classification import class_losses
-from litebert.tasks.types.multi_label.multi_label import binary_losses
+from litebert.tasks.types.classification.classification import CLASSIFICATION, class_losses
+from litebert.tasks.types.multi_label.multi_label import MULTI_LABEL, binary_losses
 from litebert.tasks.types.task_type import ReadOptions
 from support.models.tolerances import close_to
 
@@ -59,7 +60,7 @@ def test_objects_as_labels_and_the_probabilities_of_rows_without_one_are_soft_la
     data = read_labelled(jsonl(tmp_path / "rows.jsonl", *rows), options=TRAINING)
     assert data.labels == ("bad", "good")
     assert data.task_type == "classification"
-    assert data.reason == "the probabilities of the labels sum to 1 in every row"
+    assert data.reason == "the probabilities of the labels sum to 1"
     assert [each.target for each in data.examples] == [1, 0, 1, 0]
     assert [each.soft_label for each in data.examples] == [None, (0.8, 0.2), (0.25, 0.75), (1.0, 0.0)]
     assert training_targets(data.examples) == [(0.0, 1.0), (0.8, 0.2), (0.25, 0.75), (1.0, 0.0)]
@@ -105,19 +106,20 @@ def test_only_training_reads_soft_labels(tmp_path):
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        ({}, "field 'label': has no label; write a probability for each label"),
         ({"a": "0.5"}, "'a' has '0.5', expected a probability, a number from 0 to 1"),
         ({"a": True, "b": 0}, "'a' has True"),
         ({"a": 1.5}, "'a' has 1.5"),
         ({"a": -0.1}, "'a' has -0.1"),
         ({"a": math.nan}, "'a' has nan"),
         ({" ": 1}, "'' has 1"),
+        ({"a": 10**400}, "'a' has 1000"),
+        ({"a": 0.5, "a ": 0.5}, "'a' occurs twice; give each label once"),
     ],
 )
 def test_wrong_probabilities_are_refused_with_their_line(value, message):
     rows = (Row(2, {"text": "t", "label": "a"}), Row(3, {"text": "t", "label": value}))
     with pytest.raises(DataError, match=rf"rows.jsonl:3: .*{message}"):
-        soft_labels(Table("rows.jsonl", ("text", "label"), rows), "label")
+        soft_labels(Table("rows.jsonl", ("text", "label"), rows), text="text", label="label", task_type=None)
 
 
 def test_labels_that_are_not_those_of_the_model_are_refused(tmp_path):
@@ -126,7 +128,7 @@ def test_labels_that_are_not_those_of_the_model_are_refused(tmp_path):
         read_labelled(path, options=ReadOptions(soft_labels=True, labels=("bad", "good")))
 
 
-@pytest.mark.parametrize("task_type", ["multi_label", "regression", "token_classification"])
+@pytest.mark.parametrize("task_type", ["regression", "token_classification", "extractive_qa"])
 def test_another_task_type_than_that_of_the_probabilities_is_refused(tmp_path, task_type):
     path = jsonl(tmp_path / "rows.jsonl", soft(**{"1": 0.5, "2": 0.5}), soft(**{"2": 1}))
     with pytest.raises(DataError):
@@ -144,7 +146,7 @@ def test_rows_with_soft_labels_are_never_held_out(tmp_path):
 
 def test_a_file_of_soft_labels_alone_needs_a_development_file(tmp_path):
     data = read_labelled(jsonl(tmp_path / "r.jsonl", soft(a=0.4, b=0.6), soft(a=1)), options=TRAINING)
-    with pytest.raises(DataError, match="every row has probabilities instead of a label, which cannot score a model"):
+    with pytest.raises(DataError, match="every row, or one of its group, has probabilities instead of a label"):
         train_dev_split(data, 0.5, seed=0)
 
 
@@ -215,3 +217,85 @@ def test_rows_with_neither_label_nor_probabilities_are_skipped_where_asked_to(tm
         read_labelled(path, options=TRAINING)
     data = read_labelled(path, options=ReadOptions(soft_labels=True, unlabelled_rows="skip"))
     assert [each.soft_label for each in data.examples] == [None, (0.3, 0.7)]
+
+
+def read(tmp_path, *rows, **options):
+    return read_labelled(jsonl(tmp_path / "r.jsonl", *rows), options=ReadOptions(soft_labels=True, **options))
+
+
+def test_one_row_that_does_not_sum_to_one_is_an_error_that_names_it(tmp_path):
+    rows = [soft(a=0.5, b=0.5), soft(a=0.9, b=0.2), soft(a=1), soft(b=1)]
+    with pytest.raises(DataError, match=r"r.jsonl:2: the probabilities of the labels sum to 1.1, expected 1, as in 3"):
+        read(tmp_path, *rows)
+    assert read(tmp_path, *rows, task_type="multi_label").examples[1].soft_label == (0.9, 0.2)
+    with pytest.raises(DataError, match=r"r.jsonl:1: the probabilities of the labels sum to 0.3"):
+        read(tmp_path, soft(a=0.1, b=0.2), soft(a=0.3, b=0.3), task_type="classification")
+
+
+def test_the_column_of_the_label_may_be_missing_whatever_its_name(tmp_path):
+    path = jsonl(tmp_path / "r.jsonl", soft(a=0.4, b=0.6), soft(a=1))
+    data = read_labelled(path, Columns(label="mood"), options=TRAINING)
+    assert [each.soft_label for each in data.examples] == [(0.4, 0.6), (1, 0)]
+
+
+def test_a_label_of_minus_one_is_none_where_there_are_probabilities(tmp_path):
+    data = read(tmp_path, {"label": -1, **soft(a=0.4, b=0.6)}, {"label": "a"})
+    assert (data.labels, data.examples[0].soft_label) == (("a", "b"), (0.4, 0.6))
+
+
+@pytest.mark.parametrize(
+    ("plain", "names"),
+    [(1, ("LABEL_0", "LABEL_1")), (1.0, ("0", "1")), ("1", ("LABEL_0", "LABEL_1")), (True, ("false", "true"))],
+)
+def test_plain_labels_are_those_that_the_probabilities_name_otherwise(tmp_path, plain, names):
+    data = read(tmp_path, {"label": plain}, soft(**dict(zip(names, (0.3, 0.7), strict=True))))
+    assert data.labels == names
+    assert training_targets(data.examples) == [(0, 1), (0.3, 0.7)]
+
+
+def test_eleven_labels_without_names_are_in_the_order_of_their_numbers(tmp_path):
+    names = tuple(f"LABEL_{index}" for index in range(12))
+    assert read(tmp_path, *[soft(**{name: 1}) for name in names]).labels == names
+
+
+def test_an_empty_list_says_that_a_text_has_no_label(tmp_path):
+    data = read(tmp_path, {"label": [], **soft(a=0.9, b=0.9)}, {"label": None, **soft(a=0.9, b=0.8)}, {"label": ["b"]})
+    assert [each.soft_label for each in data.examples] == [None, (0.9, 0.8), None]
+
+
+def test_an_object_without_a_label_is_an_empty_label(tmp_path):
+    rows = [{"label": {}}, soft(a=0.5, b=0.5), {"label": {"a": None}}]
+    with pytest.raises(DataError, match="the label is empty in 2 of 3 rows"):
+        read(tmp_path, *rows)
+    assert len(read(tmp_path, *rows, unlabelled_rows="skip").examples) == 1
+
+
+def test_rows_with_both_use_the_label_and_are_counted(tmp_path, caplog):
+    with caplog.at_level("INFO", logger="litebert"):
+        read(tmp_path, {"label": "a", **soft(a=0.1, b=0.9)}, soft(a=0.5, b=0.5))
+    assert "1 rows have 'label' and 'probabilities'; the label is used" in caplog.text
+
+
+def test_groups_with_a_soft_label_are_not_held_out(tmp_path):
+    rows = [{"label": "ab"[index % 2], "author": str(index)} for index in range(12)]
+    rows += [{"author": str(index), **soft(a=0.5, b=0.5)} for index in range(6)]
+    data = read_labelled(jsonl(tmp_path / "r.jsonl", *rows), Columns(group="author"), options=TRAINING)
+    train, dev = train_dev_split(data, 0.5, seed=0)
+    assert {each.group for each in dev.examples}.isdisjoint({each.group for each in train.examples})
+    assert len(dev.examples) == 3
+
+
+def test_class_weights_and_the_constant_prediction_count_probabilities(tmp_path):
+    data = read(tmp_path, *[soft(a=0.6, b=0.4)] * 10)
+    weights = CLASSIFICATION.loss.class_weights("balanced", data)
+    assert weights * [0.6, 0.4] == close_to([0.5, 0.5], torch.float64)
+    assert CLASSIFICATION.baselines.constant_loss(data) == close_to(
+        -0.6 * math.log(0.6) - 0.4 * math.log(0.4), torch.float64
+    )
+    several = read(tmp_path, soft(a=0.2, b=0.4), soft(a=0.2, b=0.4))
+    assert MULTI_LABEL.loss.class_weights("balanced", several) == close_to([4.0, 1.5], torch.float64)
+
+
+def test_rows_with_soft_labels_are_counted_for_the_default_settings(tmp_path):
+    path = jsonl(tmp_path / "r.jsonl", {"label": "a"}, soft(a=0.5, b=0.5), {}, soft(b=1))
+    assert count_rows(path, skip_unlabelled=True) == 3

@@ -1,7 +1,7 @@
 """Learning rate, batch size and duration of fine-tuning, by the size of the model and of the data."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 from pathlib import Path
 from typing import Any, Final
@@ -97,7 +97,12 @@ def count_rows(
 
     if not is_dataset_name(file) and not file.exists():
         return None
-    from litebert.tasks.read_labelled import format_of, read_any_table, rows_and_task_type  # imports torch
+    from litebert.tasks.read_labelled import (  # imports torch
+        format_of,
+        read_any_table,
+        rows_and_task_type,
+        soft_labels_of,
+    )
     from litebert.tasks.readers.labelled_rows import is_blank, without_blank_rows
     from litebert.tasks.readers.tables import open_table
     from litebert.tasks.types.task_type import ReadOptions
@@ -106,9 +111,11 @@ def count_rows(
         if file_format := format_of(file):
             return sum(1 for _ in file_format.iter_inputs(file))
         if skip_unlabelled:
-            options = ReadOptions(task_type=task_type, unlabelled_rows="skip")
-            table = without_blank_rows(read_any_table(file))
-            return len(rows_and_task_type(table, columns or Columns(), options)[0].rows)
+            options = ReadOptions(task_type=task_type, unlabelled_rows="skip", soft_labels=True)
+            table, named = without_blank_rows(read_any_table(file)), columns or Columns()
+            if soft := soft_labels_of(table, named, options):
+                table, options = soft.table, replace(options, task_type=soft.task_type)
+            return len(rows_and_task_type(table, named, options)[0].rows)
         if is_dataset_name(file):
             return len(load_split(file))
         return sum(not is_blank(row) for row in open_table(file)[1])

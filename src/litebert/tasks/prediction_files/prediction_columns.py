@@ -16,9 +16,9 @@ from litebert.errors import DataError, did_you_mean
 from litebert.tasks.labelled_data import LabelledData, Task
 from litebert.tasks.metrics.evaluation import Scored
 from litebert.tasks.prediction_files.prediction_rows import PREDICTION, PROBABILITIES, WORD
-from litebert.tasks.readers.label_columns import label_lists, label_scores, sorted_labels
+from litebert.tasks.readers.label_columns import label_lists, label_positions, label_scores, sorted_labels
 from litebert.tasks.readers.tables import Row, Table, without_duplicates
-from litebert.tasks.results import MULTI_LABEL_THRESHOLD, numbers_of
+from litebert.tasks.results import MULTI_LABEL_THRESHOLD
 
 logger = logging.getLogger(__name__)
 
@@ -60,7 +60,7 @@ class PredictionReader:
 def read_classes(table: Table, column: str, data: LabelledData) -> list[np.ndarray]:
     """Probabilities of the labels for each row, float64 [C]."""
     names = data.labels or ()
-    known = _positions(names)
+    known = label_positions(names)
     predicted = [_known(value, known, names, where=_where(table, row, column)) for row, value in _filled(table, column)]
     return with_probabilities(table, predicted, names)
 
@@ -95,7 +95,7 @@ def read_label_sets(table: Table, column: str, data: LabelledData) -> list[np.nd
     """Independent probabilities of the labels for each row, float64 [C]."""
     _refuse_null(table, column, advice="write an empty list for no label")
     names = data.labels or ()
-    known = _positions(names)
+    known = label_positions(names)
     predicted = np.zeros((len(table.rows), len(names)))
     for index, (row, given) in enumerate(zip(table.rows, label_lists(table, column), strict=True)):
         positions = [_known(name, known, names, where=_where(table, row, column)) for name in given]
@@ -125,7 +125,7 @@ def read_scores(table: Table, column: str, data: LabelledData) -> list[np.ndarra
 def read_word_labels(table: Table, column: str, data: LabelledData) -> list[np.ndarray]:
     """For each row 1 at the label of each word, float64 [words, C]; labels are a list, or have spaces between them."""
     names = data.labels or ()
-    known, rows = _positions(names), []
+    known, rows = label_positions(names), []
     for row, text, example in zip(table.rows, table.texts(column, lists=True), data.examples, strict=True):
         where, value = _where(table, row, column), row.values[column]
         given = list(map(str, value)) if isinstance(value, list) else text.split()
@@ -184,19 +184,6 @@ def _filled(table: Table, column: str) -> list[tuple[Row, str]]:
     return pairs
 
 
-def _positions(names: Sequence[str]) -> dict[str, int]:
-    """Label → index; those without names (LABEL_0) are also known as numbers, and numbers as them."""
-    positions = {name: index for index, name in enumerate(names)}
-    unnamed = tuple(f"LABEL_{index}" for index in range(len(names)))
-    if tuple(names) in (unnamed, numbers_of(unnamed)):
-        positions |= {
-            other: index for index, pair in enumerate(zip(unnamed, numbers_of(unnamed) or ())) for other in pair
-        }
-    if all(name.isdecimal() for name in names):  # pandas writes whole numbers as floats where a value is missing
-        positions |= {f"{name}.0": index for index, name in enumerate(names)}
-    return positions
-
-
 def _known(value: str, known: Mapping[str, int], names: Sequence[str], *, where: str) -> int:
     if value not in known:
         shown = ", ".join(map(repr, names[:_MAX_SHOWN]))
@@ -211,7 +198,7 @@ def _probabilities(table: Table, row: Row, names: Sequence[str]) -> np.ndarray:
     """The probabilities of a row in the order of `names`: an object of labels, or a list in this order."""
     where, value = _where(table, row, PROBABILITIES), _parsed(table, row)
     if isinstance(value, Mapping):
-        known = _positions(names)
+        known = label_positions(names)
         by_index = {known.get(name): each for name, each in value.items()}
         is_complete = None not in by_index and len(by_index) == len(value)
         value = [by_index.get(index) for index in range(len(names))] if is_complete else []

@@ -17,6 +17,7 @@ from typing import Any, Final, Self
 from litebert.errors import DataError
 from litebert.tasks.labelled_data import LabelledData
 from litebert.tasks.readers.conll_columns import CONLL_SUFFIXES, iter_sentences
+from litebert.tasks.readers.label_columns import label_positions
 from litebert.tasks.readers.tables import TABLE_ENDINGS, Row, Table, read_table, without_duplicates
 from litebert.tasks.readers.text_files import format_ending, read_text
 from litebert.tasks.results import PROBABILITY_OF, SEPARATOR
@@ -135,10 +136,17 @@ def _with_probabilities(table: Table) -> Table:
 
 def _are_predicted(table: Table, labels: Collection[str]) -> bool:
     """Whether all predictions, if there is a column of them, are among `labels`; a row may have several."""
-    texts = {text.strip() for text in table.texts(PREDICTION, lists=True)} if PREDICTION in table.columns else ()
-    return all(
-        text in labels or all(part.strip() in labels for part in text.split(SEPARATOR)) for text in texts if text
-    )
+    known = label_positions(tuple(labels))
+    values = [row.values[PREDICTION] for row in table.rows] if PREDICTION in table.columns else []
+    return all(set(_labels_of(value, known)) <= known.keys() for value in values)
+
+
+def _labels_of(value: Any, known: Collection[str]) -> list[str]:
+    """The labels of a prediction: of a list, or of a text with `|` between them unless that is one label."""
+    if isinstance(value, list):
+        return [str(each) for each in value]
+    text = "" if value is None else str(value).strip()
+    return [text] if text in known else [part.strip() for part in text.split(SEPARATOR) if text]
 
 
 def _number(value: Any) -> Any:

@@ -18,6 +18,9 @@ UNLABELLED: Final = "-1"
 """Where it is not the name of a label: the row has none, as in test splits of the hub."""
 MAX_INTEGER_CLASSES: Final = 20
 """A column with more distinct whole numbers than this is guessed to be a score."""
+_WHOLE_NUMBER: Final = re.compile(r"-?\d{1,18}", re.ASCII)
+_UNNAMED: Final = re.compile(r"LABEL_\d{1,18}", re.ASCII)
+"""What transformers calls labels without names."""
 _OTHER_SEPARATORS: Final = (",", ";")
 
 
@@ -40,10 +43,23 @@ def label_names(table: Table, label: str, values: Sequence[str]) -> tuple[str, .
 
 
 def sorted_labels(values: Iterable[str]) -> tuple[str, ...]:
-    """Distinct labels, whole numbers in numeric order, others in alphabetical order."""
+    """Distinct labels; whole numbers, also those of LABEL_0, LABEL_1, …, in numeric order, others alphabetically."""
     names = set(values)
-    whole_numbers = all(re.fullmatch(r"-?\d{1,18}", name, re.ASCII) for name in names)
-    return tuple(sorted(names, key=(lambda name: (int(name), name)) if whole_numbers else None))
+    numbered = all(_WHOLE_NUMBER.fullmatch(name) for name in names) or all(map(_UNNAMED.fullmatch, names))
+    return tuple(sorted(names, key=(lambda name: (int(name.removeprefix("LABEL_")), name)) if numbered else None))
+
+
+def label_positions(names: Sequence[str]) -> dict[str, int]:
+    """Label → index; those without names (LABEL_0) are also known as numbers, and numbers as them."""
+    positions = {name: index for index, name in enumerate(names)}
+    unnamed = tuple(f"LABEL_{index}" for index in range(len(names)))
+    if tuple(names) in (unnamed, numbers_of(unnamed)):
+        positions |= {
+            other: index for index, pair in enumerate(zip(unnamed, numbers_of(unnamed) or ())) for other in pair
+        }
+    if all(name.isdecimal() for name in names):  # pandas writes whole numbers as floats where a value is missing
+        positions |= {f"{name}.0": index for index, name in enumerate(names)}
+    return positions
 
 
 def joined_labels_note(label: str, values: Sequence[str]) -> str | None:

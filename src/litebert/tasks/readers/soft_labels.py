@@ -4,21 +4,29 @@ They are what a better model predicts (knowledge distillation, Hinton et al. 201
 or the votes of several people. The most probable label stands for them wherever one label is needed.
 """
 
-import math
-from collections.abc import Mapping, Sequence
+import logging
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, Final
 
 from litebert.errors import DataError, did_you_mean
-from litebert.tasks.readers.label_columns import label_lists, sorted_labels
+from litebert.tasks.readers.label_columns import UNLABELLED, label_lists, label_positions, sorted_labels
 from litebert.tasks.readers.labelled_rows import is_unlabelled
-from litebert.tasks.readers.tables import Row, Table
-from litebert.tasks.results import MULTI_LABEL_THRESHOLD
+from litebert.tasks.readers.tables import Row, Table, json_text
+from litebert.tasks.results import MULTI_LABEL_THRESHOLD, SEPARATOR
+
+logger = logging.getLogger(__name__)
 
 PROBABILITIES: Final = "probabilities"
 """Column with the probabilities of a row whose label is empty, as `predict` writes it."""
 SUM_TOLERANCE: Final = 0.01
 """How far the sum of the probabilities of classes may be from 1, for those that are rounded."""
+TASK_TYPES: Final = ("classification", "multi_label")
+"""Those whose rows may have soft labels."""
+
+Probabilities = Mapping[str, float]
+"""Label → probability."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,20 +37,20 @@ class SoftLabels:
     """The rows with one label, or a list of labels, in the place of the probabilities."""
     label: str
     """Column of the labels."""
-    by_line: Mapping[int, Mapping[str, float]]
-    """Line of a row → label → probability; rows that have a plain label are absent."""
+    by_line: Mapping[int, Probabilities]
+    """Those of each row by its line; rows that have a plain label are absent."""
     sum_to_one: bool
     """Whether the labels are classes, of which one is true; otherwise a text can have several, or none."""
 
     @property
     def task_type(self) -> str:
         """The task type that has such labels."""
-        return "classification" if self.sum_to_one else "multi_label"
+        return TASK_TYPES[0] if self.sum_to_one else TASK_TYPES[1]
 
     @property
     def reason(self) -> str:
         """Why it is that task type."""
-        return f"the probabilities of the labels {'' if self.sum_to_one else 'do not '}sum to 1 in every row"
+        return f"the probabilities of the labels {'' if self.sum_to_one else 'do not '}sum to 1"
 
     def label_names(self) -> tuple[str, ...]:
         """The labels of all rows, also those that are never the most probable; DataError if there is only one."""
@@ -74,53 +82,122 @@ class SoftLabels:
         return tuple(given.get(name, 0.0) for name in labels)
 
 
-def soft_labels(table: Table, label: str) -> SoftLabels | None:
-    """The soft labels of a table; None if it has none.
+def soft_labels(table: Table, *, text: str, label: str, task_type: str | None) -> SoftLabels | None:
+    """The soft labels of a table; None if it has none, or is for another task type than those that have them.
 
-    They are the objects in the column `label`, and in the column `probabilities` of rows whose label is empty. Classes
-    are divided by their sum, which may be 1 within 0.01.
+    They are the objects in the column `label`, and in the column `probabilities` of rows whose label is empty or -1.
+    Without `task_type`, they are of classes if their probabilities sum to 1, which then are divided by their sum.
 
     Raises:
-        DataError: an object is empty, or a value in it is not a number from 0 to 1.
+        DataError: a value is not a number from 0 to 1, or most rows sum to 1, but not all.
     """
-    found = {row.line: _probabilities(table.path, row, name) for row in table.rows if (name := _column(row, label))}
+    if task_type not in (None, *TASK_TYPES) or text not in table.columns:
+        return None
+    columns = {row.line: _column(row, label) for row in table.rows}
+    found = {row.line: _probabilities(table, row, name) for row in table.rows if (name := columns[row.line])}
     if not found:
         return None
-    sums = {line: sum(each.values()) for line, each in found.items()}
-    sum_to_one = all(abs(total - 1) <= SUM_TOLERANCE for total in sums.values())
+    _log_both(table, label, found)
+    sum_to_one = _sum_to_one(table, found, task_type)
     if sum_to_one:
-        found = {line: {name: value / sums[line] for name, value in each.items()} for line, each in found.items()}
+        found = {line: _normalized(each) for line, each in found.items()}
+    names = sorted_labels(name for each in found.values() for name in each)
+    positions = label_positions(names)
     others = [name for name in table.columns if name not in (label, PROBABILITIES)]
     rows = []
     for row in table.rows:
-        plain = _plain(found[row.line], sum_to_one) if row.line in found else row.values.get(label)
+        value = _empty_if_object(row.values.get(label))
+        plain = _plain(found[row.line], sum_to_one) if row.line in found else _as_named(value, positions, names)
         rows.append(Row(row.line, {**{name: row.values[name] for name in others}, label: plain}))
     return SoftLabels(Table(table.path, (*others, label), tuple(rows)), label, found, sum_to_one)
 
 
 def _column(row: Row, label: str) -> str | None:
-    """The column with the soft label of a row; None if it has a plain one, or none."""
-    if isinstance(row.values.get(label), dict):
+    """The column with the soft label of a row; None if it has a plain one, an empty list of labels, or none."""
+    value, beside = row.values.get(label), row.values.get(PROBABILITIES)
+    if _is_soft(value):
         return label
-    is_soft = is_unlabelled(row, label) and isinstance(row.values.get(PROBABILITIES), dict)
-    return PROBABILITIES if is_soft else None
+    is_missing = (is_unlabelled(row, label) and value != []) or (
+        str(value).strip() == UNLABELLED and isinstance(beside, dict) and UNLABELLED not in beside
+    )
+    return PROBABILITIES if is_missing and _is_soft(beside) else None
 
 
-def _plain(probabilities: Mapping[str, float], sum_to_one: bool) -> str | list[str]:
+def _is_soft(value: Any) -> bool:
+    """Whether a value is an object with a label; those of Parquet have every label of the file, and may have nulls."""
+    return isinstance(value, dict) and any(each is not None for each in value.values())
+
+
+def _empty_if_object(value: Any) -> Any:
+    """No label for an object without one."""
+    return None if isinstance(value, dict) else value
+
+
+def _log_both(table: Table, label: str, found: Mapping[int, Probabilities]) -> None:
+    """Log how many rows have a plain label and probabilities beside it."""
+    both = sum(row.line not in found and _is_soft(row.values.get(PROBABILITIES)) for row in table.rows)
+    if both:
+        logger.info("%s: %d rows have %r and %r; the label is used", table.path, both, label, PROBABILITIES)
+
+
+def _sum_to_one(table: Table, found: Mapping[int, Probabilities], task_type: str | None) -> bool:
+    """Whether the labels are classes: as asked for, or if the probabilities of every row sum to 1."""
+    if task_type == TASK_TYPES[1]:
+        return False
+    others = {line: sum(each.values()) for line, each in found.items() if not _sums_to_one(each)}
+    if others and (task_type == TASK_TYPES[0] or 2 * len(others) < len(found)):
+        line, total = next(iter(others.items()))
+        raise DataError(
+            f"{table.path}:{line}: the probabilities of the labels sum to {total:.4g}, expected 1, as in "
+            f"{len(found) - len(others)} of {len(found)} rows; correct them, or set the task type multi_label if a "
+            "text can have several labels"
+        )
+    return not others
+
+
+def _sums_to_one(probabilities: Probabilities) -> bool:
+    return abs(sum(probabilities.values()) - 1) <= SUM_TOLERANCE
+
+
+def _normalized(probabilities: Probabilities) -> dict[str, float]:
+    total = sum(probabilities.values())
+    return {name: value / total for name, value in probabilities.items()}
+
+
+def _plain(probabilities: Probabilities, sum_to_one: bool) -> str | list[str]:
     """The most probable label, or those that are more probable than not."""
     if sum_to_one:
         return max(probabilities, key=probabilities.__getitem__)
     return [name for name, value in probabilities.items() if value >= MULTI_LABEL_THRESHOLD]
 
 
-def _probabilities(path: Any, row: Row, column: str) -> dict[str, float]:
-    where = f"{path}:{row.line}: field {column!r}"
-    # An object of Parquet has every label of the file, and null where a row lacks it.
-    given = {str(name).strip(): value for name, value in row.values[column].items() if value is not None}
-    if not given:
-        raise DataError(f"{where}: has no label; write a probability for each label")
-    for name, value in given.items():
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not name or not is_number or not math.isfinite(value) or not 0 <= value <= 1:
+def _as_named(value: Any, positions: Mapping[str, int], names: Sequence[str]) -> Any:
+    """A plain label as the probabilities name it: 1 or 1.0 may be LABEL_1 or "1" there; several in a list or text."""
+    if isinstance(value, list):
+        return [_as_named(each, positions, names) for each in value]
+    text = value.strip() if isinstance(value, str) else "" if value is None else json_text(value)
+    if text not in positions and SEPARATOR in text:
+        return SEPARATOR.join(str(_as_named(part, positions, names)) for part in text.split(SEPARATOR))
+    return names[positions[text]] if text in positions else value
+
+
+def _probabilities(table: Table, row: Row, column: str) -> dict[str, float]:
+    where = f"{table.path}:{row.line}: field {column!r}"
+    given = {}
+    for name, value in _names(row.values[column].items()):
+        is_number = isinstance(value, int | float | Decimal) and not isinstance(value, bool)
+        if not name or not is_number or not 0 <= value <= 1:
             raise DataError(f"{where}: {name!r} has {value!r}, expected a probability, a number from 0 to 1")
-    return {name: float(value) for name, value in given.items()}
+        if name in given:
+            raise DataError(f"{where}: {name!r} occurs twice; give each label once")
+        given[name] = float(value)
+    return given
+
+
+def _names(items: Iterable[tuple[Any, Any]]) -> list[tuple[str, Any]]:
+    """The labels as texts, without those that have no value."""
+    return [
+        ((name if isinstance(name, str) else json_text(name)).strip(), value)
+        for name, value in items
+        if value is not None
+    ]

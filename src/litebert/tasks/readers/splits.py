@@ -32,7 +32,7 @@ def train_dev_split(
     """(training, development): whole groups, drawn by `seed`, so that `fraction` of each stratum is in the second.
 
     Without groups, examples of the same text form one, so that no text is in both. The order of the file is kept.
-    Examples with a soft label, whose true one is not known, are training examples, and no share of them is held out.
+    Examples with a soft label, whose true one is not known, are training examples, and so are those of their groups.
 
     Args:
         data: the examples.
@@ -45,12 +45,13 @@ def train_dev_split(
     groups = _groups(data.examples)
     if not groups:
         raise DataError(
-            f"{data.path}: every row has probabilities instead of a label, which cannot score a model; give a "
-            "development file with labels (--dev)"
+            f"{data.path}: every row, or one of its group, has probabilities instead of a label, which cannot score a "
+            "model; give a development file with labels (--dev)"
         )
     if len(groups) == 1:
         raise DataError(
-            f"{data.path}: all rows are in one group, which cannot be split; give a development file (--dev)"
+            f"{data.path}: all rows with a label are in one group, which cannot be split; give a development file "
+            "(--dev)"
         )
     by_stratum: dict[Hashable, list[list[int]]] = {}
     for position in rng_for(seed, "held out").permutation(len(groups)):
@@ -99,13 +100,15 @@ def _drawn_groups(groups: Sequence[Sequence[int]], fraction: float) -> Sequence[
 
 
 def _groups(examples: Sequence[LabelledExample]) -> list[list[int]]:
-    """Positions of the examples of each group, or with the same text where there are no groups; no soft labels."""
+    """Positions of the examples of each group, or with the same text where there are no groups.
+
+    Groups with a soft label are left out.
+    """
     members: dict[Hashable, list[int]] = {}
     for index, example in enumerate(examples):
-        if getattr(example, "soft_label", None) is not None:
-            continue
         members.setdefault(example.group if example.group is not None else example.split_key, []).append(index)
-    return list(members.values())
+    soft = {index for index, each in enumerate(examples) if getattr(each, "soft_label", None) is not None}
+    return [group for group in members.values() if soft.isdisjoint(group)]
 
 
 def _part(data: LabelledData, positions: Sequence[int]) -> LabelledData:

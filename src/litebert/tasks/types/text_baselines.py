@@ -13,7 +13,7 @@ import numpy as np
 
 from litebert.errors import import_extra
 from litebert.randomness import rng_for
-from litebert.tasks.labelled_data import Example, LabelledData, Task
+from litebert.tasks.labelled_data import Example, LabelledData, Task, label_masses
 from litebert.tasks.metrics.metrics import measure
 from litebert.tasks.types.task_type import Baselines
 from litebert.tokenization.letters import word_expression
@@ -44,8 +44,8 @@ def _logistic_regression(task: Task, train: LabelledData, dev: LabelledData) -> 
 
 
 def _entropy(train: LabelledData) -> float:
-    """Cross-entropy in nats of always predicting the frequencies of the labels."""
-    shares = _class_shares(train)
+    """Cross-entropy in nats of always predicting the frequencies of the labels, or the means of soft ones."""
+    shares = label_masses(train.examples, len(train.labels or ())) / len(train.examples)
     return float(-(shares[shares > 0] * np.log(shares[shares > 0])).sum())
 
 
@@ -68,7 +68,7 @@ def _regression_of_each(task: Task, train: LabelledData, dev: LabelledData) -> d
 
 
 def _binary_entropy(train: LabelledData) -> float:
-    shares = train.targets.mean(0)
+    shares = label_masses(train.examples, len(train.labels or ())) / len(train.examples)
     shares = np.clip(np.stack([shares, 1 - shares]), 1e-12, 1)
     return float(-(shares * np.log(shares)).sum(0).mean())
 

@@ -41,7 +41,7 @@ class ThresholdScores:
     def _tuned_line(self) -> str:
         found = f"thresholds of {len(self.thresholds)} labels: {self._range()}"
         if not self.at_half:
-            return f"{found}; the scores above do not depend on them"
+            return f"{found}; the metrics above do not depend on them"
         scores = f"at 0.5 {_listed(self.at_half)}; on the rows that chose the thresholds {_listed(self.same_rows)}"
         return f"{found}; the scores above are cross-fitted; {scores}"
 

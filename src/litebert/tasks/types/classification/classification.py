@@ -17,7 +17,7 @@ from litebert.loss_sums import LossSums
 from litebert.model.losses import classification_loss, is_correct
 from litebert.tasks.encoded import LabelledBatch
 from litebert.tasks.input_settings import InputSettings
-from litebert.tasks.labelled_data import LabelledData, Task
+from litebert.tasks.labelled_data import LabelledData, Task, label_masses
 from litebert.tasks.metrics.evaluation import Evaluation, Part, Scored, label_part
 from litebert.tasks.metrics.metrics import calibration, confusion_matrix, wilson_interval
 from litebert.tasks.prediction_files.prediction_columns import PredictionReader, read_classes
@@ -83,7 +83,7 @@ def _read(table: Table, columns: Columns, options: ReadOptions) -> ReadResult:
 def _class_weights(setting: ClassWeights, train: LabelledData) -> np.ndarray:
     """Factors of the loss whose mean over the training examples is 1; `balanced`: inverse frequencies."""
     labels = train.labels or ()
-    counts = np.bincount([each.target for each in train.examples], minlength=len(labels))
+    counts = label_masses(train.examples, len(labels))
     weights = 1 / np.maximum(counts, 1) if isinstance(setting, str) else weights_by_label(setting, labels)
     return weights * len(train.examples) / (counts * weights).sum()
 

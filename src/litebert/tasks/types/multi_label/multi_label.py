@@ -13,7 +13,7 @@ from litebert.errors import ConfigError, DataError
 from litebert.loss_sums import LossSums
 from litebert.tasks.encoded import LabelledBatch
 from litebert.tasks.input_settings import InputSettings
-from litebert.tasks.labelled_data import LabelledData, Task
+from litebert.tasks.labelled_data import LabelledData, Task, label_masses
 from litebert.tasks.metrics.evaluation import Scored, label_part
 from litebert.tasks.prediction_files.prediction_columns import PredictionReader, read_label_sets
 from litebert.tasks.readers.columns import Columns
@@ -93,7 +93,7 @@ def _class_weights(setting: ClassWeights, train: LabelledData) -> np.ndarray:
     labels = train.labels or ()
     if not isinstance(setting, str):
         return weights_by_label(setting, labels)
-    rows, counts = len(train.examples), np.sum([each.target for each in train.examples], axis=0)
+    rows, counts = len(train.examples), label_masses(train.examples, len(labels))
     for label, count in zip(labels, counts, strict=True):
         if count in (0, rows):
             raise ConfigError(
