@@ -43,6 +43,7 @@ def train_dev_split(
     """
     strata = strata or [None] * len(data.examples)
     groups = _groups(data.examples)
+    rows = "rows with a label" if sum(map(len, groups)) < len(data.examples) else "rows"
     if not groups:
         raise DataError(
             f"{data.path}: every row, or one of its group, has probabilities instead of a label, which cannot score a "
@@ -50,8 +51,7 @@ def train_dev_split(
         )
     if len(groups) == 1:
         raise DataError(
-            f"{data.path}: all rows with a label are in one group, which cannot be split; give a development file "
-            "(--dev)"
+            f"{data.path}: all {rows} are in one group, which cannot be split; give a development file (--dev)"
         )
     by_stratum: dict[Hashable, list[list[int]]] = {}
     for position in rng_for(seed, "held out").permutation(len(groups)):
