@@ -21,6 +21,10 @@ LETTERS: Final = tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 """Names of the options of a multiple choice."""
 SEPARATOR: Final = "|"
 """Between the labels of one text."""
+PROBABILITIES: Final = "probabilities"
+"""Column with the probability of every label."""
+SUM_TOLERANCE: Final = 0.01
+"""How far the sum of the probabilities of classes in a file may be from 1, for those that are rounded."""
 PROBABILITY_OF: Final = "probability_"
 """Beginning of the columns of a table that hold the probability of one label each."""
 MULTI_LABEL_THRESHOLD: Final = 0.5

@@ -12,11 +12,12 @@ from litebert.tasks.labelled_data import LabelledData, Task
 from litebert.tasks.metrics.evaluation import Scored
 from litebert.tasks.metrics.metrics import METRICS
 from litebert.tasks.prediction_files.prediction_columns import PredictionReader
-from litebert.tasks.prediction_files.prediction_rows import PROBABILITIES, ExampleRows, read_prediction_rows
+from litebert.tasks.prediction_files.prediction_rows import ExampleRows, read_prediction_rows
 from litebert.tasks.prediction_files.shared_columns import validate_no_labels, warn_other_texts
 from litebert.tasks.readers.conllu import CONLLU
 from litebert.tasks.readers.tables import Table
 from litebert.tasks.readers.text_files import format_ending
+from litebert.tasks.results import PROBABILITIES
 from litebert.tasks.types.registry import get_task_type
 from litebert.tasks.types.task_type import TaskType
 

@@ -15,15 +15,13 @@ import numpy as np
 from litebert.errors import DataError, did_you_mean
 from litebert.tasks.labelled_data import LabelledData, Task
 from litebert.tasks.metrics.evaluation import Scored
-from litebert.tasks.prediction_files.prediction_rows import PREDICTION, PROBABILITIES, WORD
+from litebert.tasks.prediction_files.prediction_rows import PREDICTION, WORD
 from litebert.tasks.readers.label_columns import label_lists, label_positions, label_scores, sorted_labels
 from litebert.tasks.readers.tables import Row, Table, without_duplicates
-from litebert.tasks.results import MULTI_LABEL_THRESHOLD
+from litebert.tasks.results import MULTI_LABEL_THRESHOLD, PROBABILITIES, SUM_TOLERANCE
 
 logger = logging.getLogger(__name__)
 
-SUM_TOLERANCE: Final = 0.01
-"""How far the sum of probabilities may be from 1, for those that are rounded."""
 ROUNDING: Final = 0.005
 """How far the probability of a label may be on the other side of the threshold than the prediction says."""
 _MAX_SHOWN: Final = 20

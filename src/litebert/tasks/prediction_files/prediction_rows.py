@@ -20,7 +20,7 @@ from litebert.tasks.readers.conll_columns import CONLL_SUFFIXES, iter_sentences
 from litebert.tasks.readers.label_columns import label_positions
 from litebert.tasks.readers.tables import TABLE_ENDINGS, Row, Table, read_table, without_duplicates
 from litebert.tasks.readers.text_files import format_ending, read_text
-from litebert.tasks.results import PROBABILITY_OF, SEPARATOR
+from litebert.tasks.results import PROBABILITIES, PROBABILITY_OF, SEPARATOR
 
 logger = logging.getLogger(__name__)
 
@@ -30,7 +30,6 @@ PREDICTION: Final = "prediction"
 ID: Final = "id"
 SENTENCE: Final = "sentence"
 WORD: Final = "word"
-PROBABILITIES: Final = "probabilities"
 
 
 def is_prediction_file(source: str | Path) -> bool:

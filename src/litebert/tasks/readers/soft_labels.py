@@ -14,14 +14,10 @@ from litebert.errors import DataError, did_you_mean
 from litebert.tasks.readers.label_columns import UNLABELLED, label_lists, label_positions, sorted_labels
 from litebert.tasks.readers.labelled_rows import is_unlabelled
 from litebert.tasks.readers.tables import Row, Table, json_text
-from litebert.tasks.results import MULTI_LABEL_THRESHOLD, SEPARATOR
+from litebert.tasks.results import MULTI_LABEL_THRESHOLD, PROBABILITIES, SEPARATOR, SUM_TOLERANCE
 
 logger = logging.getLogger(__name__)
 
-PROBABILITIES: Final = "probabilities"
-"""Column with the probabilities of a row whose label is empty, as `predict` writes it."""
-SUM_TOLERANCE: Final = 0.01
-"""How far the sum of the probabilities of classes may be from 1, for those that are rounded."""
 TASK_TYPES: Final = ("classification", "multi_label")
 """Those whose rows may have soft labels."""
 
