@@ -17,6 +17,13 @@ def arrays(rows):
     return np.array([logit for logit, _ in rows]), np.array([int(has) for _, has in rows])
 
 
+def macro_f1(logits, targets, threshold):
+    """The mean of the F1 of having and of lacking the label."""
+    lacking = ~(logits >= threshold)
+    of_lacking = 2 * int((lacking & (targets == 0)).sum()) / max(int(lacking.sum() + (targets == 0).sum()), 1)
+    return (f1(logits, targets, threshold) + of_lacking) / 2
+
+
 def f1(logits, targets, threshold):
     predicted = logits >= threshold
     return 2 * int((predicted & (targets > 0)).sum()) / max(int(predicted.sum() + targets.sum()), 1)
@@ -38,6 +45,24 @@ def test_best_threshold_has_the_best_f1_of_all(rows):
         assert found not in logits
         higher = [each for each in logits if each > found and f1(logits, targets, each) == best]
         assert len({*higher}) <= 1, "the lowest predicted logit, and no cut above it is as good"
+
+
+@given(ROWS)
+def test_threshold_of_two_classes_has_the_best_macro_f1_of_all(rows):
+    logits, targets = arrays(rows)
+    if 0 < targets.sum() < len(targets):
+        best = max(macro_f1(logits, targets, threshold) for threshold in logits)
+        found = best_threshold(logits, targets, macro=True)
+        assert macro_f1(logits, targets, found) == close_to(best)
+        assert best >= macro_f1(logits, targets, DEFAULT) or close_to(best) == macro_f1(logits, targets, DEFAULT)
+
+
+@given(ROWS)
+def test_threshold_of_two_classes_is_the_same_when_the_classes_change_places(rows):
+    logits, targets = arrays(rows)
+    if 0 < targets.sum() < len(targets):
+        found, other = (best_threshold(*each, macro=True) for each in ((logits, targets), (-logits, 1 - targets)))
+        assert macro_f1(logits, targets, found) == close_to(macro_f1(-logits, 1 - targets, other))
 
 
 @given(ROWS, st.integers(-8, 8))

@@ -100,7 +100,7 @@ def _train(
     log: RunLog,
 ) -> FinetuneResult:
     data = read_data(run)
-    run.validate_postprocessing(data.task.task_type)
+    run.validate_postprocessing(data.task.task_type, data.task.labels)
     if run.tune_thresholds:
         logger.info("tune_thresholds: scores on the development rows are cross-fitted, with thresholds of other folds")
     weights = loss_weights(run, data.train)

@@ -1,6 +1,6 @@
 """The settings of a fine-tuning run."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self
@@ -203,7 +203,8 @@ class FinetuneRun(Settings):
     the shares in which it is right; no predicted class changes."""
     tune_thresholds: bool = False
     """Predict each label of a multi-label task from the probability with the best F1 on the development rows, instead
-    of 0.5. The bias of the classifier is shifted, so that this probability becomes 0.5."""
+    of 0.5; with two classes, from the probability with the best macro F1. The bias of the classifier is shifted, so
+    that this probability becomes 0.5."""
     class_weights: Annotated[ClassWeights | None, PlainValidator(_check_class_weights)] = None
     """Weights of the labels in the loss: null: equal; `balanced`: inverse frequencies; or numbers by label."""
     standardize_scores: bool = True
@@ -231,7 +232,7 @@ class FinetuneRun(Settings):
         if self.keep_head and self.from_scratch:
             raise ValueError("keep_head: a model from scratch has no head to keep; set one of the two to false")
         if named := self._named_task_type():
-            self.validate_postprocessing(named)
+            self.validate_postprocessing(named, labels=None)
         if self.elastic_depth and self.adapters and self.adapters.per_layer:
             raise ValueError(
                 "elastic_depth: a model with per-layer adapters keeps all its layers; set adapters.per_layer=false"
@@ -253,10 +254,10 @@ class FinetuneRun(Settings):
         """The card and what the model is compared with."""
         return ("card", "baseline")
 
-    def validate_postprocessing(self, task_type: str) -> None:
-        """Raise ConfigError for `calibrate` or `tune_thresholds` where the task type has no use for it."""
+    def validate_postprocessing(self, task_type: str, labels: Sequence[str] | None) -> None:
+        """Raise ConfigError for `calibrate` or `tune_thresholds` where the task has no use for it."""
         if self.calibrate or self.tune_thresholds:  # torch is imported for them only
-            validate_postprocessing(task_type, calibrate=self.calibrate, tune_thresholds=self.tune_thresholds)
+            validate_postprocessing(task_type, labels, calibrate=self.calibrate, tune_thresholds=self.tune_thresholds)
 
     def _named_task_type(self) -> str | None:
         """The task type, where it is known before a file is read."""

@@ -1,4 +1,6 @@
-"""A threshold for each label of a multi-label task: the one with the best F1 on labelled rows, as a logit.
+"""A threshold for each label of a multi-label task, or for the second of two classes: the best one, as a logit.
+
+Of a label it is the threshold with the best F1 on labelled rows, of two classes that with the best macro F1.
 
 Thresholds are chosen once for each fold, on the rows of the other folds. Their means are those of the model, and each
 row is scored with the thresholds of its fold, which it did not choose: scores on the rows that chose them are too high.
@@ -30,20 +32,24 @@ class LabelThresholds:
     """Of each label and row, from the other folds."""
 
 
-def label_thresholds(logits: Float[np.ndarray, "N C"], targets: Int[np.ndarray, "N C"]) -> LabelThresholds:
+def label_thresholds(
+    logits: Float[np.ndarray, "N C"], targets: Int[np.ndarray, "N C"], *, macro: bool = False
+) -> LabelThresholds:
     """The thresholds for labels that are zeros and ones; `DEFAULT` for a label that almost no or almost all rows have.
+
+    `macro` as in `best_threshold`.
 
     The fold of a row depends on its position and the number of rows only.
     """
     fold_of = rng_for("folds of label thresholds", len(logits)).permutation(len(logits)) % FOLDS
     by_fold = np.stack(
-        [_thresholds_of_folds(*each, fold_of) for each in zip(logits.T, targets.T, strict=True)], axis=-1
+        [_thresholds_of_folds(*each, fold_of, macro=macro) for each in zip(logits.T, targets.T, strict=True)], axis=-1
     )
     return LabelThresholds(by_fold.mean(axis=0), by_fold[fold_of])
 
 
 def _thresholds_of_folds(
-    logits: Float[np.ndarray, " N"], targets: Int[np.ndarray, " N"], fold_of: Int[np.ndarray, " N"]
+    logits: Float[np.ndarray, " N"], targets: Int[np.ndarray, " N"], fold_of: Int[np.ndarray, " N"], *, macro: bool
 ) -> Float[np.ndarray, " F"]:
     """The threshold of one label without the rows of each fold."""
     positive = int(targets.sum())
@@ -52,13 +58,16 @@ def _thresholds_of_folds(
     order = np.argsort(-logits)  # once: what is sorted already is sorted again in no time
     logits, targets, fold_of = logits[order], targets[order], fold_of[order]
     others = (fold_of != fold for fold in range(FOLDS))
-    return np.array([best_threshold(logits[rows], targets[rows]) for rows in others])
+    return np.array([best_threshold(logits[rows], targets[rows], macro=macro) for rows in others])
 
 
-def best_threshold(logits: Float[np.ndarray, " N"], targets: Int[np.ndarray, " N"]) -> float:
+def best_threshold(
+    logits: Float[np.ndarray, " N"], targets: Int[np.ndarray, " N"], *, macro: bool = False
+) -> float:
     """The logit from which the prediction of one label has the best F1, in the middle between two of `logits`.
 
-    The highest of several that are equally good, so that the fewest rows have the label; `DEFAULT` if no row has it, or
+    `macro`: the best mean of the F1 of the rows that have the label and of those that lack it, the macro F1 of two
+    classes. The highest of several that are equally good, so that the fewest rows have the label; `DEFAULT` if no row has it, or
     every row.
     """
     positive = int(targets.sum())
@@ -66,8 +75,10 @@ def best_threshold(logits: Float[np.ndarray, " N"], targets: Int[np.ndarray, " N
         return DEFAULT
     order = np.argsort(-logits, kind="stable")
     logits, targets = logits[order], targets[order]
-    predicted = np.arange(1, len(logits) + 1)
-    f1 = 2 * np.cumsum(targets) / (predicted + positive)
+    rows, predicted, correct = len(logits), np.arange(1, len(logits) + 1), np.cumsum(targets)
+    f1 = 2 * correct / (predicted + positive)
+    if macro:
+        f1 = (f1 + 2 * (rows - predicted - positive + correct) / (2 * rows - predicted - positive)) / 2
     below = np.append(logits[1:], logits[-1] - 1)  # a unit below the lowest, which predicts the label for every row
     last = int(np.argmax(np.where(logits > below, f1, -1)))  # equal logits are predicted alike
     return float(logits[last] + below[last]) / 2

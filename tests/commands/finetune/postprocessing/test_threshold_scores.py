@@ -1,7 +1,8 @@
-"""What is said about the thresholds of a multi-label model."""
+"""What is said about the thresholds of a model."""
 
 import json
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -42,6 +43,14 @@ def test_tuned_thresholds_are_shown_with_the_scores_of_the_same_rows():
         "thresholds of 2 labels: 0.10 to 0.40; the scores above are cross-fitted; at 0.5 micro_f1 0.6000, macro_f1 "
         "0.5000; on the rows that chose the thresholds micro_f1 0.6000, macro_f1 0.5000"
     )
+
+
+def test_threshold_of_two_classes_is_named_with_the_label_that_it_predicts():
+    advised = replace(scores({"micro_f1": 0.6, "macro_f1": 0.7}), thresholds={"spam": 0.125})
+    assert advised.to_text("micro_f1").startswith("a threshold of 0.12 for 'spam' instead of 0.5: macro_f1 ")
+    tuned = replace(advised, tuned=True)
+    assert tuned.to_text("micro_f1").startswith("threshold of 0.12 for 'spam'; the scores above are cross-fitted; ")
+    assert tuned.description.startswith("tuned on the development examples (0.12 for 'spam') and stored in the bias")
 
 
 def test_scores_with_thresholds_are_read_from_a_file_also_if_one_is_no_number():

@@ -176,17 +176,25 @@ def test_milestones_have_their_own_thresholds(values, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "data", [{"task": "sts-b", "directory": "glue"}, {"train": "x.csv", "task_type": "classification"}]
+    "data", [{"task": "sts-b", "directory": "glue"}, {"train": "x.csv", "task_type": "regression"}]
 )
 def test_thresholds_of_a_named_task_are_refused_with_the_settings(values, data):
-    with pytest.raises(ConfigError, match="tune_thresholds: only multi_label has a threshold for each label"):
+    with pytest.raises(ConfigError, match="needs multi_label, or classification with two labels, and this is regres"):
         run(values, tune_thresholds=True, data=data)
 
 
-def test_thresholds_of_classes_are_refused(values, tmp_path):
-    data = {"train": str(tmp_path / "opinions.csv"), "dev": str(tmp_path / "opinions.csv")}
-    with pytest.raises(ConfigError, match="this is classification; set tune_thresholds=false"):
+def test_thresholds_of_three_classes_are_refused(values, tmp_path):
+    file = tmp_path / "classes.csv"
+    file.write_text("text,label\n" + "".join(f"a text,{label}\n" for label in ("one", "two", "three") * 4))
+    data = {"train": str(file), "dev": str(file)}
+    with pytest.raises(ConfigError, match="this is classification with 3 labels; set tune_thresholds=false"):
         finetune(run(values, tune_thresholds=True, metrics=[], data=data), tmp_path / "run")
+
+
+def test_calibration_and_a_tuned_threshold_are_refused_together(values):
+    data = {"train": "x.csv", "task_type": "classification"}
+    with pytest.raises(ConfigError, match="calibrate, tune_thresholds: with a tuned threshold a probability is no"):
+        run(values, tune_thresholds=True, calibrate=True, data=data)
 
 
 def test_calibration_of_labels_is_refused(values, tmp_path):

@@ -9,6 +9,7 @@ from jaxtyping import Float
 from litebert.commands.finetune.postprocessing.calibration import calibrated, fitted_temperature
 from litebert.commands.finetune.postprocessing.logit_adjustment import UNCHANGED, LogitAdjustment
 from litebert.commands.finetune.postprocessing.threshold_scores import ThresholdScores
+from litebert.commands.finetune.postprocessing.validate_postprocessing import has_thresholds
 from litebert.errors import NotFiniteError
 from litebert.inference.pipeline import ALONE, EvaluationSet, Pipeline, Workers
 from litebert.tasks.metrics.evaluation import Evaluation, Part, Scored
@@ -25,7 +26,7 @@ class FittedEvaluation:
     evaluation: Evaluation
     adjustment: LogitAdjustment = UNCHANGED
     thresholds: ThresholdScores | None = None
-    """Of a multi-label model, also where it keeps 0.5."""
+    """Of a model that can have some, also where it keeps 0.5."""
 
     @property
     def metrics(self) -> dict[str, float]:
@@ -49,7 +50,7 @@ def evaluate_fitted(
         scored = _score(dev, pipeline, calibrated(np.stack(predictions), temperature))
         return FittedEvaluation(scored.evaluation, LogitAdjustment(temperature=temperature))
     scored = _score(dev, pipeline, predictions)
-    if not pipeline.task_type.predicts_each_label:
+    if not has_thresholds(pipeline.task_type, pipeline.labels):
         return FittedEvaluation(scored.evaluation)
     return _with_thresholds(dev, pipeline, scored, np.stack(predictions), tuned=tune_thresholds)
 
@@ -57,25 +58,31 @@ def evaluate_fitted(
 def _with_thresholds(
     dev: EvaluationSet, pipeline: Pipeline, at_half: Scored, probabilities: Float[np.ndarray, "N C"], *, tuned: bool
 ) -> FittedEvaluation:
-    logits = logits_of(probabilities)
-    found = label_thresholds(logits, at_half.targets)
+    two_classes = not pipeline.task_type.predicts_each_label
+    first = 1 if two_classes else 0  # the threshold of the second class is that of both
+    logits, targets = logits_of(probabilities[:, first:]), at_half.targets.reshape(len(probabilities), -1)
+    found = label_thresholds(logits, targets, macro=two_classes)
     cross_fitted = sigmoid(logits - found.cross_fitted)
     names = [name for name in dev.task.metrics if not METRICS[name].takes_probabilities]
 
-    def scores(adjusted: Float[np.ndarray, "N C"]) -> dict[str, float]:
-        return measure(names, (adjusted >= MULTI_LABEL_THRESHOLD).astype(int), at_half.targets)
+    def scores(adjusted: Float[np.ndarray, "N T"]) -> dict[str, float]:
+        predicted = (adjusted >= MULTI_LABEL_THRESHOLD).astype(int)
+        return measure(names, predicted.reshape(at_half.targets.shape), at_half.targets)
 
     thresholds = ThresholdScores(
         tuned=tuned,
-        thresholds=dict(zip(pipeline.labels, sigmoid(found.chosen).tolist(), strict=True)),
-        at_half=scores(probabilities),
+        thresholds=dict(zip(pipeline.labels[first:], sigmoid(found.chosen).tolist(), strict=True)),
+        at_half=scores(sigmoid(logits)),
         cross_fitted=scores(cross_fitted),
         same_rows=scores(sigmoid(logits - found.chosen)),
     )
     if not tuned:
         return FittedEvaluation(at_half.evaluation, thresholds=thresholds)
+    if two_classes:
+        cross_fitted = np.concatenate([1 - cross_fitted, cross_fitted], axis=1)
     evaluation = _ranked_as(at_half.evaluation, _score(dev, pipeline, cross_fitted).evaluation)
-    return FittedEvaluation(evaluation, LogitAdjustment(shifts=tuple(found.chosen.tolist())), thresholds)
+    shifts = (0.0,) * first + tuple(found.chosen.tolist())
+    return FittedEvaluation(evaluation, LogitAdjustment(shifts=shifts), thresholds)
 
 
 def _score(dev: EvaluationSet, pipeline: Pipeline, predictions: Iterable[Prediction]) -> Scored:

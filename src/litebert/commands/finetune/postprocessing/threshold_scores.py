@@ -1,4 +1,4 @@
-"""What a threshold for each label changes: scores at 0.5, and with thresholds from the development rows, in words."""
+"""What tuned thresholds change: scores at 0.5, and with thresholds from the development rows, in words."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,7 +17,8 @@ class ThresholdScores:
     tuned: bool
     """Whether the model has the thresholds; otherwise it predicts every label from 0.5."""
     thresholds: dict[str, float]
-    """Label → the probability, before the bias is shifted, from which it is predicted with `tune_thresholds`."""
+    """Label → the probability, before the bias is shifted, from which it is predicted with `tune_thresholds`; of two
+    classes only the second, as its threshold is that of both."""
     at_half: dict[str, float]
     """Every label is predicted from 0.5."""
     cross_fitted: dict[str, float]
@@ -33,13 +34,13 @@ class ThresholdScores:
     def description(self) -> str:
         """How the model has its thresholds, and which scores are shown, for the model card."""
         return (
-            f"tuned for each label on the development examples ({self._range()}) and stored in the bias of the "
-            "classifier: a label is predicted from a probability of 0.5, which is no estimate of a share; the scores "
-            f"are cross-fitted over {FOLDS} folds"
+            f"tuned on the development examples ({self._range()}) and stored in the bias of the classifier: a label is "
+            "predicted from a probability of 0.5, which is no estimate of a share; the scores are "
+            f"cross-fitted over {FOLDS} folds"
         )
 
     def _tuned_line(self) -> str:
-        found = f"thresholds of {len(self.thresholds)} labels: {self._range()}"
+        found = f"{'thresholds' if len(self.thresholds) > 1 else 'threshold'} of {self._range()}"
         if not self.at_half:
             return f"{found}; the metrics above do not depend on them"
         scores = f"at 0.5 {_listed(self.at_half)}; on the rows that chose the thresholds {_listed(self.same_rows)}"
@@ -52,10 +53,16 @@ class ThresholdScores:
         if not clear or gains.get(metric, 0.0) < 0:
             return ""
         changes = ", ".join(f"{name} {self.at_half[name]:.4f} → {self.cross_fitted[name]:.4f}" for name in clear)
-        return f"a threshold for each label instead of 0.5: {changes} (cross-fitted); set tune_thresholds=true"
+        found = "a threshold for each label" if len(self.thresholds) > 1 else f"a threshold of {self._range()}"
+        return f"{found} instead of 0.5: {changes} (cross-fitted); set tune_thresholds=true"
 
     def _range(self) -> str:
-        return f"{min(self.thresholds.values()):.2f} to {max(self.thresholds.values()):.2f}"
+        """`0.12 for 'spam'`, or the range of several: `10 labels: 0.02 to 0.41`."""
+        if len(self.thresholds) == 1:
+            ((label, threshold),) = self.thresholds.items()
+            return f"{threshold:.2f} for {label!r}"
+        lowest, highest = min(self.thresholds.values()), max(self.thresholds.values())
+        return f"{len(self.thresholds)} labels: {lowest:.2f} to {highest:.2f}"
 
 
 def _listed(scores: Mapping[str, float]) -> str:
