@@ -4,8 +4,10 @@ import json
 import os
 
 import pytest
+import torch
 
 from litebert.cli.main import main
+from litebert.model.io.model_directory import load_model, save_model
 from litebert.model.io.model_spec import read_model_spec
 from litebert.tokenization.tokenizer import Tokenizer
 
@@ -102,9 +104,18 @@ def test_convert_errors_are_one_sentence_and_nothing_is_written(made, tmp_path, 
 
 def test_average_of_two_models_is_a_model_that_is_evaluated_like_them(made, tmp_path, capsys):
     model, out = str(made / "run" / "model"), str(tmp_path / "out")
-    assert main(["average", model, model, "--weights", "0.3", "0.7", "--out", out]) == 0
-    shown = capsys.readouterr().out
-    assert f"   70.0% {model}, which differs from it by 0.0% of its norm" in shown
+    zeros = load_model(model)
+    for parameter in zeros.parameters():
+        torch.nn.init.zeros_(parameter)
+    save_model(zeros, tmp_path / "zeros")
+    other = str(tmp_path / "other")
+    assert main(["convert", str(tmp_path / "zeros"), other, "--tokenizer", model, "--to", "litebert"]) == 0
+    assert main(["average", model, other, "--weights", "0.25", "0.75", "--out", out]) == 0
+    assert "   75.0% " in capsys.readouterr().out
+    before, after = (load_model(each).state_dict() for each in (model, out))
+    assert all(torch.equal(after[name], before[name] / 4) for name in before)
+    assert main(["average", model, model, "--out", out]) == 0
+    assert f"   50.0% {model}, which differs from it by 0.0% of its norm" in capsys.readouterr().out
     scores = []
     for each in (model, out):
         assert main(["evaluate", each, "--corpus", str(made / "corpus"), "--json"]) == 0

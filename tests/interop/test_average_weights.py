@@ -12,6 +12,7 @@ from litebert.errors import CheckpointError, ConfigError
 from litebert.files import INPUT_SETTINGS, PRETRAINING_SETTINGS, README, TASK
 from litebert.interop.average_shares import shares_of
 from litebert.interop.average_weights import average_models
+from litebert.interop.convert_weights import convert
 from litebert.manifest import verify_manifest
 from litebert.model.config import ModelConfig
 from litebert.model.io.model_directory import build, config_contents, load_model, save_model
@@ -141,6 +142,19 @@ def test_diverged_models_are_refused(tmp_path):
     save_model(model, tmp_path / "b")
     with pytest.raises(CheckpointError, match=r"encoder.pooler.bias is not finite, as after a diverged training"):
         average_models([tmp_path / "a", tmp_path / "b"], tmp_path / "out")
+
+
+@pytest.mark.parametrize(
+    "replace", [average_models, lambda sources, target: convert(sources[0], target, to="litebert")]
+)
+def test_sources_in_the_directory_that_is_replaced_are_kept(tmp_path, replace):
+    """As the checkpoints of a training by transformers, whose directory is a model too."""
+    for name in ("run", "run/checkpoint-1", "run/checkpoint-2"):
+        saved(tmp_path / name, seed=0)
+    sources = [tmp_path / "run" / "checkpoint-1", tmp_path / "run" / "checkpoint-2"]
+    with pytest.raises(ConfigError, match=r"run: .*checkpoint-1 lies in it and would be deleted; choose another dir"):
+        replace(sources, tmp_path / "run")
+    assert all((each / "config.json").is_file() for each in sources)
 
 
 def test_averages_do_not_replace_one_of_their_models(tmp_path):

@@ -35,7 +35,7 @@ SETTINGS: Final = {
     "metrics=[macro_f1,accuracy]": "the first selects the best model; macro_f1 counts rare labels as much as others",
     "early_stopping_patience=3": "stop after 3 evaluations without improvement",
     "class_weights=balanced": "rare labels count more; or numbers, such as class_weights.spam=5",
-    "tune_thresholds=true": "predict each label of multi-label data, or the rare one of two classes, from a tuned threshold, not from 0.5",
+    "tune_thresholds=true": "predict a label of several, or of two classes, from the threshold with the best F1",
     "elastic_depth=[2,4]": "train for 2, 4 or all layers, so that `litebert convert --layers 2` makes a faster model",
     "freeze=encoder": "train the head only; or embeddings, all_but_pooler",
     "layerwise_lr_decay=0.9": "smaller learning rates further from the head",

@@ -15,7 +15,13 @@ from torch import Tensor
 from litebert.errors import CheckpointError, ConfigError
 from litebert.files import PRETRAINING_SETTINGS
 from litebert.interop.average_shares import shares_of
-from litebert.interop.convert_weights import OF_THE_HEAD, longest_input, validate_no_adapters, vocabulary_directory
+from litebert.interop.conversion_source import (
+    OF_THE_HEAD,
+    longest_input,
+    validate_no_adapters,
+    validate_sources_stay,
+    vocabulary_directory,
+)
 from litebert.model.io.model_directory import SavedModel, load_weights, read_directory, save_model
 from litebert.model.io.model_spec import ModelName, ModelSpec, SavedDtype
 from litebert.tokenization.tokenizer import Tokenizer
@@ -65,7 +71,7 @@ def average_models(
 
     Raises:
         ConfigError: there are fewer than two models, another number of weights or one that is not positive, the models
-            have other architectures, labels, tasks or vocabularies, or `target` is one of them.
+            have other architectures, labels, tasks or vocabularies, or `target` is or holds one of them.
         CheckpointError: a directory is damaged, or its weights are not finite.
     """
     shares = shares_of(sources, weights)
@@ -73,6 +79,7 @@ def average_models(
     spec, places = saved[0].spec, [each.directory for each in saved]
     if target.resolve() in [place.resolve() for place in places]:
         raise ConfigError(f"{target}: is one of the models, which would be replaced; choose another directory")
+    validate_sources_stay(target, places)
     for other in saved[1:]:
         where = f"{other.directory} and {places[0]}"
         _check_same_model(spec, other.spec, where=where)

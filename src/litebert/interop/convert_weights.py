@@ -1,6 +1,5 @@
 """Converts a checkpoint to another format and reports what became of every tensor."""
 
-import json
 import logging
 from collections.abc import Collection, Mapping
 from dataclasses import replace
@@ -11,24 +10,21 @@ import torch
 from torch import Tensor, nn
 
 from litebert.errors import ConfigError
-from litebert.files import (
-    EVALUATION,
-    INPUT_SETTINGS,
-    PRETRAINING_SETTINGS,
-    QUESTION_SETTINGS,
-    README,
-    TASK,
-    read_json_object,
-    write_json,
-)
+from litebert.files import EVALUATION, PRETRAINING_SETTINGS, README, TASK, read_json_object
 from litebert.interop.conversion_report import ConversionReport
-from litebert.interop.tensor_bundle import index_file
+from litebert.interop.conversion_source import (
+    OF_THE_HEAD,
+    is_tf_checkpoint,
+    longest_input,
+    validate_no_adapters,
+    validate_sources_stay,
+    vocabulary_directory,
+)
+from litebert.interop.sentence_transformers_files import write_sentence_transformers_files
 from litebert.interop.tf_checkpoint import SourceModel, read_tf_checkpoint, write_tf_checkpoint
-from litebert.manifest import update_manifest
 from litebert.model.io.hf_weights import IDENTITY, MappedWeights
 from litebert.model.io.hub import model_directory
 from litebert.model.io.model_directory import (
-    SavedModel,
     build,
     in_module,
     load_weights,
@@ -37,11 +33,9 @@ from litebert.model.io.model_directory import (
     updated_spec,
 )
 from litebert.model.io.model_spec import (
-    CONFIG,
     ModelName,
     ModelSpec,
     SavedDtype,
-    read_model_spec,
     transformers_incompatibility,
     validate_target,
 )
@@ -52,10 +46,6 @@ from litebert.model.sharing_schedule import first_layers
 from litebert.tokenization.tokenizer import Tokenizer
 
 logger = logging.getLogger(__name__)
-
-MODULES = "modules.json"
-OF_THE_HEAD = (TASK, INPUT_SETTINGS, QUESTION_SETTINGS, PRETRAINING_SETTINGS)
-"""What says how a model's head was trained, beside config, weights and tokenizer."""
 
 
 def convert(
@@ -94,10 +84,11 @@ def convert(
     Raises:
         CheckpointError: the source is damaged, or lacks a tensor that is not in `allow_missing`.
         ConfigError: the format or `dtype` cannot express the model, or the tokenizer has more tokens than the model, or
-            the model has not so many layers.
+            the model has not so many layers, or the source lies in `target`.
     """
     validate_target(to, as_model, dtype)
     place = Path(source) if is_tf_checkpoint(Path(source)) else model_directory(source)
+    validate_sources_stay(target, [place])
     vocabulary = tokenizer or vocabulary_directory(place)
     known_tokenizer = Tokenizer.load(vocabulary) if vocabulary else None
     if to == "sentence-transformers":
@@ -110,33 +101,15 @@ def convert(
         loaded = _with_first_layers(loaded, layers)
         _warn_untrained_depth(place, layers, depth)
     spec = updated_spec(loaded.spec, as_model=as_model, labels=labels, changes=changes or {})
-    if known_tokenizer and known_tokenizer.vocab_size > spec.config.vocab_size:
-        raise ConfigError(
-            f"tokenizer: has {known_tokenizer.vocab_size} tokens, but the model only {spec.config.vocab_size}; "
-            "give the tokenizer that the model was trained with"
-        )
     tensors = remap_weights(loaded.weights.tensors, source=loaded.spec.config, target=spec.config)
     missing = _missing(spec, tensors, allow_missing)
-    of_source = loaded.weights.tensors
-    changed = {name for name in tensors if name not in of_source or not torch.equal(tensors[name], of_source[name])}
     model = load_weights(spec, tensors, where=str(source), fresh=missing)
     files = {}
     if to != "tensorflow" and not (missing or labels or is_tf_checkpoint(place)):
         files |= _kept_files(place, loaded.spec, spec, card=tokenizer is None and layers is None)
-    if known_tokenizer:
-        files |= known_tokenizer.files(max_length=longest_input(files, spec))
-    else:
-        logger.warning(
-            "%s: has no spiece.model, vocab.txt or tokenizer.json, so %s gets no tokenizer; give --tokenizer, the "
-            "directory or the vocabulary file of the original model",
-            *(place, target),
-        )
+    files |= _tokenizer_files(known_tokenizer, files, spec, place=place, target=target)
     on_disk = _write(target, model, spec, to=to, extra_files=files, dtype=dtype)
-    rows = {row.litebert: getattr(row, on_disk) or row.litebert for row in tensor_names(spec.config)}
-    names = {name: rows[name] for name in model.state_dict()}
-    # transformers' format has the identity projection, which was dropped on reading.
-    adds_identity = on_disk == "transformers" and not spec.config.has_projection
-    outcomes = _outcomes(loaded.weights, names, missing, changed, adds_identity=adds_identity)
+    outcomes = _outcomes(loaded.weights, spec, model.state_dict(), tensors, missing, on_disk=on_disk)
     return ConversionReport(
         source=str(source),
         target=str(target),
@@ -158,21 +131,6 @@ def _read(place: Path, *, as_model: ModelName | None, labels: Collection[str]) -
     saved = read_directory(place)
     validate_no_adapters(saved, action="converted")
     return SourceModel(saved.spec, saved.weights, ignored_settings=())
-
-
-def validate_no_adapters(saved: SavedModel, *, action: str) -> None:
-    """Raise ConfigError for a model with LoRA adapters of its own, which cannot be converted or averaged (`action`)."""
-    if saved.spec.adapters is None:
-        return
-    if not saved.spec.adapters.per_layer:
-        raise ConfigError(
-            f"{saved.directory}: a checkpoint whose LoRA adapters are not merged into the weights cannot be {action}; "
-            "give the model of its run (RUN/model)"
-        )
-    raise ConfigError(
-        f"{saved.directory}: a model with per-layer adapters cannot be {action}; load the directory with transformers "
-        "(trust_remote_code=True), or fine-tune with adapters.per_layer=false, whose adapters are merged"
-    )
 
 
 def _warn_untrained_depth(place: Path, layers: int, depth: int) -> None:
@@ -205,12 +163,6 @@ def _with_first_layers(loaded: SourceModel, layers: int) -> SourceModel:
     return replace(loaded, spec=loaded.spec.replace(config=config.to_dict()), weights=weights)
 
 
-def longest_input(files: Mapping[str, bytes], spec: ModelSpec) -> int:
-    """Tokens that the model reads: those of the settings of its task, if these are kept."""
-    settings = json.loads(files.get(INPUT_SETTINGS, files.get(QUESTION_SETTINGS, b"{}")))
-    return min(settings.get("max_length", spec.config.max_position_embeddings), spec.config.max_position_embeddings)
-
-
 def _kept_files(place: Path, source: ModelSpec, target: ModelSpec, *, card: bool) -> dict[str, bytes]:
     """The files of the training if the head is the same, and with `card` the model card if the config is too.
 
@@ -220,6 +172,26 @@ def _kept_files(place: Path, source: ModelSpec, target: ModelSpec, *, card: bool
     if {source.model, target.model} == {"ForPretraining", "ForMaskedLM"}:
         names.append(PRETRAINING_SETTINGS)
     return {name: (place / name).read_bytes() for name in names if (place / name).is_file()}
+
+
+def _tokenizer_files(
+    tokenizer: Tokenizer | None, files: Mapping[str, bytes], spec: ModelSpec, *, place: Path, target: Path
+) -> Mapping[str, bytes]:
+    """The files of the tokenizer; ConfigError if it has more tokens than the model, a warning if there is none."""
+    if tokenizer is None:
+        logger.warning(
+            "%s: has no spiece.model, vocab.txt or tokenizer.json, so %s gets no tokenizer; give --tokenizer, the "
+            "directory or the vocabulary file of the original model",
+            place,
+            target,
+        )
+        return {}
+    if tokenizer.vocab_size > spec.config.vocab_size:
+        raise ConfigError(
+            f"tokenizer: has {tokenizer.vocab_size} tokens, but the model only {spec.config.vocab_size}; "
+            "give the tokenizer that the model was trained with"
+        )
+    return tokenizer.files(max_length=longest_input(files, spec))
 
 
 class Outcomes(NamedTuple):
@@ -232,13 +204,20 @@ class Outcomes(NamedTuple):
 
 def _outcomes(
     weights: MappedWeights,
-    names: Mapping[str, str],
+    spec: ModelSpec,
+    state: Collection[str],
+    tensors: Mapping[str, Tensor],
     missing: Collection[str],
-    changed: Collection[str],
     *,
-    adds_identity: bool,
+    on_disk: Format,
 ) -> Outcomes:
-    """What became of each tensor; `names` are those of the target."""
+    """What became of each tensor of `weights`, remapped to `tensors`; `state` names those of the target."""
+    rows = {row.litebert: getattr(row, on_disk) or row.litebert for row in tensor_names(spec.config)}
+    names = {name: rows[name] for name in state}
+    before = weights.tensors
+    changed = {name for name in tensors if name not in before or not torch.equal(tensors[name], before[name])}
+    # transformers' format has the identity projection, which was dropped on reading.
+    adds_identity = on_disk == "transformers" and not spec.config.has_projection
     identities = {name for name, reason in weights.dropped if reason == IDENTITY and adds_identity}
     kept = [(source_name, name) for source_name, name in weights.mapped if name not in changed]
     known = {*missing, *(name for _, name in kept)}
@@ -255,20 +234,6 @@ def _outcomes(
         dropped=(*(entry for entry in weights.dropped if entry[0] not in identities), *unused),
         remapped=tuple(names[name] for name in names if name not in known),
     )
-
-
-def is_tf_checkpoint(path: Path) -> bool:
-    """Whether a path is a TensorFlow checkpoint: its prefix, its index or its directory."""
-    if path.is_dir():
-        return not (path / CONFIG).exists() and any(path.glob("*.index"))
-    return path.suffix == ".index" or index_file(path).is_file()
-
-
-def vocabulary_directory(path: Path) -> Path | None:
-    """The directory of a checkpoint at `path`, or of its files, if it has a vocabulary."""
-    directory = path if path.is_dir() else path.parent
-    patterns = ("*.model", "vocab.txt", "tokenizer.json")
-    return directory if any(any(directory.glob(pattern)) for pattern in patterns) else None
 
 
 def _missing(spec: ModelSpec, tensors: Mapping[str, Tensor], allowed: Collection[str]) -> tuple[str, ...]:
@@ -306,37 +271,3 @@ def _write(
 def _reason(name: str) -> str:
     block = name.startswith(("encoder.attentions.", "encoder.feed_forwards."))
     return "averaged into the remaining blocks" if block else "not part of this model"
-
-
-def write_sentence_transformers_files(directory: Path) -> None:
-    """Add the files to the model directory of a `SentenceEmbedder`, and to its manifest.
-
-    Models that transformers loads with remote code need `trust_remote_code=True` in sentence-transformers too.
-    """
-    spec = read_model_spec(directory)
-    files = _files(spec)
-    for name, content in files.items():
-        write_json(directory / name, content)
-    update_manifest(directory, files)
-
-
-def _files(spec: ModelSpec) -> dict[str, Any]:
-    """Name → content of each file, in the format of sentence-transformers 2 and later."""
-    steps = {"": "Transformer", "1_Pooling": "Pooling", "2_Normalize": "Normalize"}
-    modules = [
-        {"idx": index, "name": str(index), "path": path, "type": f"sentence_transformers.models.{name}"}
-        for index, (path, name) in enumerate(steps.items())
-    ]
-    pooling = {
-        "word_embedding_dimension": spec.config.hidden_size,
-        "pooling_mode_cls_token": spec.pooling == "cls",
-        "pooling_mode_mean_tokens": spec.pooling == "mean",
-        "pooling_mode_max_tokens": False,
-        "pooling_mode_mean_sqrt_len_tokens": False,
-    }
-    return {
-        MODULES: modules,
-        "1_Pooling/config.json": pooling,
-        "sentence_bert_config.json": {"max_seq_length": spec.config.max_position_embeddings, "do_lower_case": False},
-        "config_sentence_transformers.json": {"similarity_fn_name": "cosine"},
-    }

@@ -66,7 +66,7 @@ def read_labelled(
         log_semicolons(path)
         filled, named = without_blank_rows(table), columns or Columns()
         log_skipped(table, filled, "are blank")
-        soft = soft_labels_of(filled, named, options)
+        soft, is_set = soft_labels_of(filled, named, options), options.task_type is not None
         if soft:
             filled, options = soft.table, replace(options, task_type=soft.task_type)
         columns = resolve_columns(named, saved, filled)
@@ -81,7 +81,8 @@ def read_labelled(
             log_columns(columns, table)
         pair = columns.text_pair
         if soft:
-            result, reason = _read_soft_labels(table, soft, columns, options), soft.reason
+            result = _read_soft_labels(table, soft, columns, options)
+            reason = reason if is_set else soft.reason
         else:
             result = task_type.reader.read(table, columns, options)
     warn_duplicates(path, result.examples, result.lines)

@@ -45,8 +45,19 @@ def test_columns_of_a_probability_each_are_those_of_all_labels(tmp_path):
     assert "probabilities" in read_prediction_rows(written(tmp_path / "lists.jsonl", lists)).columns
     floats = "prediction,probability_0,probability_1\n1.0,0.2,0.8\n"
     assert "probabilities" in read_prediction_rows(written(tmp_path / "floats.csv", floats)).columns
+    unsorted = "prediction,probability_LABEL_1,probability_LABEL_0\n1,0.8,0.2\n"
+    assert "probabilities" in read_prediction_rows(written(tmp_path / "unsorted.csv", unsorted)).columns
+    truth = '{"prediction": true, "probability_true": 0.9, "probability_false": 0.1}\n'
+    assert "probabilities" in read_prediction_rows(written(tmp_path / "truth.jsonl", truth)).columns
+    option = "prediction,probability_A,probability_B\n0,0.9,0.1\n"
+    assert "probabilities" in read_prediction_rows(written(tmp_path / "option.csv", option)).columns
+
+
+def test_columns_of_other_probabilities_than_those_of_the_predictions_are_not_read(tmp_path, caplog):
+    caplog.set_level("INFO", "litebert")
     own = "probability_human,probability_machine,prediction\n0.9,0.1,yes\n0.2,0.8,no\n"
     assert "probabilities" not in read_prediction_rows(written(tmp_path / "own.csv", own)).columns
+    assert "not read: probability_human, probability_machine, as the prediction 'yes' is none of" in caplog.text
 
 
 @pytest.mark.parametrize("source", ["RUN", "RUN/model", "albert/albert-base-v2", "runs/learning_rate=1e-05"])

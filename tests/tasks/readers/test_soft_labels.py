@@ -128,11 +128,55 @@ def test_labels_that_are_not_those_of_the_model_are_refused(tmp_path):
         read_labelled(path, options=ReadOptions(soft_labels=True, labels=("bad", "good")))
 
 
-@pytest.mark.parametrize("task_type", ["regression", "token_classification", "extractive_qa"])
+@pytest.mark.parametrize("task_type", ["regression", "token_classification"])
 def test_another_task_type_than_that_of_the_probabilities_is_refused(tmp_path, task_type):
-    path = jsonl(tmp_path / "rows.jsonl", soft(**{"1": 0.5, "2": 0.5}), soft(**{"2": 1}))
-    with pytest.raises(DataError):
+    path = jsonl(tmp_path / "rows.jsonl", {"label": {"1": 0.5, "2": 0.5}}, {"label": {"2": 1}})
+    with pytest.raises(DataError, match=r"rows.jsonl:1: field 'label': expected .*, found dict"):
         read_labelled(path, options=ReadOptions(soft_labels=True, task_type=task_type))
+
+
+def test_a_task_type_that_is_set_stays_the_reason(tmp_path):
+    path = jsonl(tmp_path / "rows.jsonl", soft(a=0.3, b=0.7), soft(a=1))
+    data = read_labelled(path, options=ReadOptions(soft_labels=True, task_type="multi_label"))
+    assert (data.task_type, data.reason) == ("multi_label", "as set")
+
+
+@pytest.mark.parametrize("plain", [1, 1.0, "1", "LABEL_1"])
+@pytest.mark.parametrize("names", [("LABEL_0", "LABEL_1"), ("LABEL_0", "LABEL_1", "LABEL_2"), ("0", "1")])
+def test_numbers_are_the_labels_of_a_model_without_names(tmp_path, plain, names):
+    rows = [{"label": plain}, soft(**dict.fromkeys(names, 1 / len(names))), soft(**{names[-1]: 1})]
+    data = read_labelled(jsonl(tmp_path / "rows.jsonl", *rows), options=TRAINING)
+    assert data.labels == names
+    assert data.examples[0].target == 1
+
+
+def test_a_number_without_a_probability_in_any_row_is_the_label_of_that_number(tmp_path):
+    rows = [{"label": 0.0}, {"label": 2}, soft(LABEL_1=0.25, LABEL_3=0.75)]
+    data = read_labelled(jsonl(tmp_path / "rows.jsonl", *rows), options=TRAINING)
+    assert data.labels == ("LABEL_0", "LABEL_1", "LABEL_2", "LABEL_3")
+    assert [each.target for each in data.examples] == [0, 2, 3]
+
+
+@pytest.mark.parametrize("missing", [-1, -1.0, None, ""])
+def test_a_row_without_a_label_has_its_probabilities(tmp_path, missing):
+    rows = [{"label": missing, **soft(a=0.3, b=0.7)}, {"label": "a"}]
+    data = read_labelled(jsonl(tmp_path / "rows.jsonl", *rows), options=TRAINING)
+    assert data.examples[0].soft_label == (0.3, 0.7)
+
+
+def test_csv_cells_have_probabilities_as_json(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text('text,label\none,"{""a"": 0.25, ""b"": 0.75}"\ntwo,a\nthree,{braces\nfour,{braces\n')
+    data = read_labelled(path, options=TRAINING)
+    assert data.labels == ("a", "b", "{braces")
+    assert [each.soft_label for each in data.examples] == [(0.25, 0.75, 0), None, None, None]
+
+
+def test_rows_with_labels_and_probabilities_are_counted_also_if_all_have_both(tmp_path, caplog):
+    caplog.set_level("INFO", "litebert")
+    rows = [{"label": label, **soft(a=0.5, b=0.5)} for label in "ab"]
+    read_labelled(jsonl(tmp_path / "rows.jsonl", *rows), options=TRAINING)
+    assert "2 rows have 'label' and 'probabilities'; the label is used, and without it" in caplog.text
 
 
 def test_rows_with_soft_labels_are_never_held_out(tmp_path):

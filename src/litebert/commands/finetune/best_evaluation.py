@@ -37,7 +37,7 @@ class BestEvaluation:
     temperature: float | None = None
     """What the logits were divided by; None without calibration."""
     thresholds: ThresholdScores | None = None
-    """Of a model of several labels or of two classes: what tuned thresholds change. None for a model of an earlier version."""
+    """Of a model of several labels or of two classes: what tuned thresholds change. None: of an earlier version."""
     elastic_depth: tuple[int, ...] = ()
     """Other numbers of layers than all with which the model was trained."""
 

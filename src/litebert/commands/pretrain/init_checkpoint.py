@@ -15,7 +15,7 @@ from torch import Tensor
 from litebert.commands.fingerprint import fingerprint_of
 from litebert.errors import CheckpointError, ConfigError
 from litebert.files import RUN_SETTINGS, path_of, sha256
-from litebert.interop.convert_weights import is_tf_checkpoint, vocabulary_directory
+from litebert.interop.conversion_source import is_tf_checkpoint, vocabulary_directory
 from litebert.interop.tf_checkpoint import checkpoint_files, read_tf_checkpoint
 from litebert.manifest import content_digests
 from litebert.model.config import ModelConfig

@@ -61,24 +61,23 @@ def _thresholds_of_folds(
     return np.array([best_threshold(logits[rows], targets[rows], macro=macro) for rows in others])
 
 
-def best_threshold(
-    logits: Float[np.ndarray, " N"], targets: Int[np.ndarray, " N"], *, macro: bool = False
-) -> float:
+def best_threshold(logits: Float[np.ndarray, " N"], targets: Int[np.ndarray, " N"], *, macro: bool = False) -> float:
     """The logit from which the prediction of one label has the best F1, in the middle between two of `logits`.
 
     `macro`: the best mean of the F1 of the rows that have the label and of those that lack it, the macro F1 of two
-    classes. The highest of several that are equally good, so that the fewest rows have the label; `DEFAULT` if no row has it, or
-    every row.
+    classes. The highest of several that are equally good, so that the fewest rows have the label; `DEFAULT` if no row
+    has it, or every row.
     """
     positive = int(targets.sum())
     if positive in (0, len(targets)):
         return DEFAULT
     order = np.argsort(-logits, kind="stable")
     logits, targets = logits[order], targets[order]
-    rows, predicted, correct = len(logits), np.arange(1, len(logits) + 1), np.cumsum(targets)
+    rows, predicted, correct = len(logits), np.arange(len(logits) + 1), np.append(0, np.cumsum(targets))
     f1 = 2 * correct / (predicted + positive)
     if macro:
         f1 = (f1 + 2 * (rows - predicted - positive + correct) / (2 * rows - predicted - positive)) / 2
-    below = np.append(logits[1:], logits[-1] - 1)  # a unit below the lowest, which predicts the label for every row
-    last = int(np.argmax(np.where(logits > below, f1, -1)))  # equal logits are predicted alike
-    return float(logits[last] + below[last]) / 2
+    # A unit above the highest, which predicts the label for no row, and a unit below the lowest: for every row.
+    above, below = np.append(logits[0] + 1, logits), np.append(logits, logits[-1] - 1)
+    best = int(np.argmax(np.where(above > below, f1, -1)))  # equal logits are predicted alike
+    return float(above[best] + below[best]) / 2

@@ -17,10 +17,10 @@ from typing import Any, Final, Self
 from litebert.errors import DataError
 from litebert.tasks.labelled_data import LabelledData
 from litebert.tasks.readers.conll_columns import CONLL_SUFFIXES, iter_sentences
-from litebert.tasks.readers.label_columns import label_positions
-from litebert.tasks.readers.tables import TABLE_ENDINGS, Row, Table, read_table, without_duplicates
+from litebert.tasks.readers.label_columns import label_positions, sorted_labels
+from litebert.tasks.readers.tables import TABLE_ENDINGS, Row, Table, json_text, read_table, without_duplicates
 from litebert.tasks.readers.text_files import format_ending, read_text
-from litebert.tasks.results import PROBABILITIES, PROBABILITY_OF, SEPARATOR
+from litebert.tasks.results import LETTERS, PROBABILITIES, PROBABILITY_OF, SEPARATOR
 
 logger = logging.getLogger(__name__)
 
@@ -123,7 +123,11 @@ def _with_probabilities(table: Table) -> Table:
     Columns of such names that are not those of the predicted labels belong to the data.
     """
     labels = {name.removeprefix(PROBABILITY_OF): name for name in table.columns if name.startswith(PROBABILITY_OF)}
-    if len(labels) < 2 or PROBABILITIES in table.columns or not _are_predicted(table, labels):
+    if len(labels) < 2 or PROBABILITIES in table.columns:
+        return table
+    if other := _not_among(table, labels):
+        names = ", ".join(labels.values())
+        logger.info("%s: not read: %s, as the prediction %r is none of these labels", table.path, names, other)
         return table
 
     def of_labels(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -133,18 +137,23 @@ def _with_probabilities(table: Table) -> Table:
     return Table(table.path, (*table.columns, PROBABILITIES), tuple(rows))
 
 
-def _are_predicted(table: Table, labels: Collection[str]) -> bool:
-    """Whether all predictions, if there is a column of them, are among `labels`; a row may have several."""
-    known = label_positions(tuple(labels))
-    values = [row.values[PREDICTION] for row in table.rows] if PREDICTION in table.columns else []
-    return all(set(_labels_of(value, known)) <= known.keys() for value in values)
+def _not_among(table: Table, labels: Collection[str]) -> str | None:
+    """A prediction that is not among `labels`, of which a row may have several; None without one.
+
+    Options are predicted by their letters, numbers or texts, and have probabilities by their letters.
+    """
+    known = label_positions(sorted_labels(labels))
+    if PREDICTION not in table.columns or set(labels) == set(LETTERS[: len(labels)]):
+        return None
+    found = (name for row in table.rows for name in _labels_of(row.values[PREDICTION], known) if name not in known)
+    return next(found, None)
 
 
 def _labels_of(value: Any, known: Collection[str]) -> list[str]:
     """The labels of a prediction: of a list, or of a text with `|` between them unless that is one label."""
     if isinstance(value, list):
-        return [str(each) for each in value]
-    text = "" if value is None else str(value).strip()
+        return [name for each in value for name in _labels_of(each, known)]
+    text = "" if value is None else value.strip() if isinstance(value, str) else json_text(value)
     return [text] if text in known else [part.strip() for part in text.split(SEPARATOR) if text]
 
 

@@ -21,6 +21,7 @@ MAX_INTEGER_CLASSES: Final = 20
 _WHOLE_NUMBER: Final = re.compile(r"-?\d{1,18}", re.ASCII)
 _UNNAMED: Final = re.compile(r"LABEL_\d{1,18}", re.ASCII)
 """What transformers calls labels without names."""
+_UNNAMED_NUMBER: Final = re.compile(r"(?:LABEL_)?(\d{1,18})(?:\.0)?", re.ASCII)
 _OTHER_SEPARATORS: Final = (",", ";")
 
 
@@ -50,16 +51,23 @@ def sorted_labels(values: Iterable[str]) -> tuple[str, ...]:
 
 
 def label_positions(names: Sequence[str]) -> dict[str, int]:
-    """Label → index; those without names (LABEL_0) are also known as numbers, and numbers as them."""
+    """Label → index; those without names (LABEL_0) are also known as numbers, and numbers as them.
+
+    Numbers may end in `.0`, as pandas writes whole numbers in a column where a value is missing.
+    """
     positions = {name: index for index, name in enumerate(names)}
     unnamed = tuple(f"LABEL_{index}" for index in range(len(names)))
     if tuple(names) in (unnamed, numbers_of(unnamed)):
         positions |= {
             other: index for index, pair in enumerate(zip(unnamed, numbers_of(unnamed) or ())) for other in pair
         }
-    if all(name.isdecimal() for name in names):  # pandas writes whole numbers as floats where a value is missing
-        positions |= {f"{name}.0": index for index, name in enumerate(names)}
-    return positions
+    return {f"{name}.0": index for name, index in positions.items() if name.isdecimal()} | positions
+
+
+def number_of_unnamed(text: str) -> str | None:
+    """The name LABEL_1 of the label 1, 1.0 or LABEL_1; None for any other text."""
+    found = _UNNAMED_NUMBER.fullmatch(text)
+    return f"LABEL_{int(found[1])}" if found else None
 
 
 def joined_labels_note(label: str, values: Sequence[str]) -> str | None:
@@ -85,9 +93,8 @@ def joined_labels_note(label: str, values: Sequence[str]) -> str | None:
 
 
 def label_indices(table: Table, label: str, values: Sequence[str], names: Sequence[str]) -> list[int]:
-    """The index of each value in `names`; a number is that of a label without a name, LABEL_0, LABEL_1, …"""
-    known = {name: position for position, name in enumerate(names)}
-    known |= {number: position for position, number in enumerate(numbers_of(names) or ())}
+    """The index of each value in `names`, which may be written as in `label_positions`."""
+    known = label_positions(names)
     for row, value in zip(table.rows, values, strict=True):
         if value not in known:
             _require_known(table, row.line, label, value, names)
@@ -142,11 +149,14 @@ def _label_name(value: Any, where: str) -> str:
 def label_indicators(
     table: Table, label: str, lists: Sequence[Sequence[str]], names: Sequence[str]
 ) -> list[tuple[float, ...]]:
-    """For each row a 1 for every label it has and a 0 for the others."""
+    """For each row a 1 for every label it has, which may be written as in `label_positions`, a 0 for the others."""
+    known = label_positions(names)
     for row, given in zip(table.rows, lists, strict=True):
         for value in given:
-            _require_known(table, row.line, label, value, names)
-    return [tuple(float(name in given) for name in names) for given in lists]
+            if value not in known:
+                _require_known(table, row.line, label, value, names)
+    indices = [{known[value] for value in given} for given in lists]
+    return [tuple(float(index in given) for index in range(len(names))) for given in indices]
 
 
 def distinct_numbers(table: Table, label: str, values: Sequence[str]) -> set[float] | None:

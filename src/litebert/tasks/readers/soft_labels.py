@@ -4,6 +4,7 @@ They are what a better model predicts (knowledge distillation, Hinton et al. 201
 or the votes of several people. The most probable label stands for them wherever one label is needed.
 """
 
+import json
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,9 +12,15 @@ from decimal import Decimal
 from typing import Any, Final
 
 from litebert.errors import DataError, did_you_mean
-from litebert.tasks.readers.label_columns import UNLABELLED, label_lists, label_positions, sorted_labels
+from litebert.tasks.readers.label_columns import (
+    UNLABELLED,
+    label_lists,
+    label_positions,
+    number_of_unnamed,
+    sorted_labels,
+)
 from litebert.tasks.readers.labelled_rows import is_unlabelled
-from litebert.tasks.readers.tables import Row, Table, json_text
+from litebert.tasks.readers.tables import Row, Table, json_text, without_duplicates
 from litebert.tasks.results import MULTI_LABEL_THRESHOLD, PROBABILITIES, SEPARATOR, SUM_TOLERANCE
 
 logger = logging.getLogger(__name__)
@@ -81,19 +88,21 @@ class SoftLabels:
 def soft_labels(table: Table, *, text: str, label: str, task_type: str | None) -> SoftLabels | None:
     """The soft labels of a table; None if it has none, or is for another task type than those that have them.
 
-    They are the objects in the column `label`, and in the column `probabilities` of rows whose label is empty or -1.
-    Without `task_type`, they are of classes if their probabilities sum to 1, which then are divided by their sum.
+    They are the objects in the column `label`, and in the column `probabilities` of rows whose label is empty or -1;
+    CSV and TSV have them as JSON. Without `task_type`, they are of classes if their probabilities sum to 1, which then
+    are divided by their sum.
 
     Raises:
         DataError: a value is not a number from 0 to 1, or most rows sum to 1, but not all.
     """
     if task_type not in (None, *TASK_TYPES) or text not in table.columns:
         return None
+    table = _with_objects(table, label)
     columns = {row.line: _column(row, label) for row in table.rows}
     found = {row.line: _probabilities(table, row, name) for row in table.rows if (name := columns[row.line])}
+    _log_both(table, label, found)
     if not found:
         return None
-    _log_both(table, label, found)
     sum_to_one = _sum_to_one(table, found, task_type)
     if sum_to_one:
         found = {line: _normalized(each) for line, each in found.items()}
@@ -108,13 +117,32 @@ def soft_labels(table: Table, *, text: str, label: str, task_type: str | None) -
     return SoftLabels(Table(table.path, (*others, label), tuple(rows)), label, found, sum_to_one)
 
 
+def _with_objects(table: Table, label: str) -> Table:
+    """The table with the objects that its cells of text hold."""
+    rows = []
+    for row in table.rows:
+        objects = {name: _object(row.values.get(name)) for name in (label, PROBABILITIES) if name in row.values}
+        rows.append(Row(row.line, {**row.values, **objects}))
+    return Table(table.path, table.columns, tuple(rows))
+
+
+def _object(value: Any) -> Any:
+    """The JSON object that a text is; any other value as it is."""
+    if not isinstance(value, str) or not value.lstrip().startswith("{"):
+        return value
+    try:
+        return json.loads(value, object_pairs_hook=without_duplicates)
+    except (ValueError, RecursionError):
+        return value
+
+
 def _column(row: Row, label: str) -> str | None:
     """The column with the soft label of a row; None if it has a plain one, an empty list of labels, or none."""
     value, beside = row.values.get(label), row.values.get(PROBABILITIES)
     if _is_soft(value):
         return label
     is_missing = (is_unlabelled(row, label) and value != []) or (
-        str(value).strip() == UNLABELLED and isinstance(beside, dict) and UNLABELLED not in beside
+        str(value).strip() in (UNLABELLED, f"{UNLABELLED}.0") and isinstance(beside, dict) and UNLABELLED not in beside
     )
     return PROBABILITIES if is_missing and _is_soft(beside) else None
 
@@ -133,7 +161,13 @@ def _log_both(table: Table, label: str, found: Mapping[int, Probabilities]) -> N
     """Log how many rows have a plain label and probabilities beside it."""
     both = sum(row.line not in found and _is_soft(row.values.get(PROBABILITIES)) for row in table.rows)
     if both:
-        logger.info("%s: %d rows have %r and %r; the label is used", table.path, both, label, PROBABILITIES)
+        logger.info(
+            "%s: %d rows have %r and %r; the label is used, and without it the probabilities would be",
+            table.path,
+            both,
+            label,
+            PROBABILITIES,
+        )
 
 
 def _sum_to_one(table: Table, found: Mapping[int, Probabilities], task_type: str | None) -> bool:
@@ -168,13 +202,19 @@ def _plain(probabilities: Probabilities, sum_to_one: bool) -> str | list[str]:
 
 
 def _as_named(value: Any, positions: Mapping[str, int], names: Sequence[str]) -> Any:
-    """A plain label as the probabilities name it: 1 or 1.0 may be LABEL_1 or "1" there; several in a list or text."""
+    """A plain label as the probabilities name it: 1 or 1.0 may be LABEL_1 or "1" there; several in a list or text.
+
+    Where all names are LABEL_0, LABEL_1, …, every number is one, also if no row has its probability.
+    """
     if isinstance(value, list):
         return [_as_named(each, positions, names) for each in value]
     text = value.strip() if isinstance(value, str) else "" if value is None else json_text(value)
     if text not in positions and SEPARATOR in text:
         return SEPARATOR.join(str(_as_named(part, positions, names)) for part in text.split(SEPARATOR))
-    return names[positions[text]] if text in positions else value
+    if text in positions:
+        return names[positions[text]]
+    unnamed = number_of_unnamed(text) if all(name == number_of_unnamed(name) for name in names) else None
+    return unnamed or value
 
 
 def _probabilities(table: Table, row: Row, column: str) -> dict[str, float]:
