@@ -25,7 +25,6 @@ tokens in an equal share of their steps; the seconds are those of a quiet machin
 
 import argparse
 import json
-import os
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Sequence
@@ -136,7 +135,7 @@ def run_in_parallel(jobs: Sequence[Job], finish: Callable[[Job, Run], None], *, 
 
 def run_in_process(values: str) -> None:
     """Run the job whose values are JSON; it stops, with its state saved, when the process that started it has ended."""
-    log_to_stderr(os.environ.get("LITEBERT_LOG", "info"))
+    log_to_stderr()
     run_job(Job.parse(json.loads(values), where=JOB), callbacks=[LogDisplay(), StopWithParent()])
 
 

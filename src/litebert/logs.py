@@ -4,6 +4,7 @@ Other modules only call `logging.getLogger(__name__)`.
 """
 
 import logging
+import os
 import sys
 from typing import Final
 
@@ -13,8 +14,12 @@ LEVELS = ("debug", "info", "warning", "error")
 _YEAR: Final = 365 * 86_400
 
 
-def log_to_stderr(level: str = "info") -> None:
-    """Write litebert's log records to stderr: in colour on a terminal, as plain lines elsewhere."""
+def log_to_stderr(level: str | None = None) -> None:
+    """Write litebert's log records to stderr: in colour on a terminal, as plain lines elsewhere.
+
+    Without `level` it is that of the environment variable LITEBERT_LOG, by default `info`.
+    """
+    level = level or os.environ.get("LITEBERT_LOG", "info")
     if level.lower() not in LEVELS:
         raise ConfigError(f"LITEBERT_LOG={level}: no such log level; {suggestion(level.lower(), LEVELS)}")
     logger = logging.getLogger("litebert")

@@ -20,6 +20,15 @@ def test_log_to_stderr_sets_the_level(level):
     assert logging.getLogger("litebert").level == getattr(logging, level.upper())
 
 
+def test_level_of_the_environment_is_that_of_the_log(monkeypatch):
+    monkeypatch.setenv("LITEBERT_LOG", "error")
+    log_to_stderr()
+    assert logging.getLogger("litebert").level == logging.ERROR
+    monkeypatch.delenv("LITEBERT_LOG")
+    log_to_stderr()
+    assert logging.getLogger("litebert").level == logging.INFO
+
+
 @pytest.mark.parametrize("terminal", [True, False])
 def test_log_records_go_to_stderr_only(monkeypatch, capsys, terminal):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal, raising=False)

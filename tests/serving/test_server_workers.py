@@ -109,7 +109,7 @@ def test_server_ends_if_no_worker_can_start(parent):
 
 def test_worker_that_cannot_start_ends_with_a_message(tmp_path, monkeypatch, caplog):
     monkeypatch.setenv(SETTINGS, f'{{"models": ["{tmp_path}"]}}')
-    monkeypatch.setattr(server_workers, "log_to_stderr", lambda level: None)
+    monkeypatch.setattr(server_workers, "log_to_stderr", lambda: None)
     with pytest.raises(SystemExit) as ended:
         create_worker_app()
     assert ended.value.code == 3

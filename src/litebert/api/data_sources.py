@@ -16,7 +16,7 @@ from litebert.errors import DataError
 from litebert.files import expand_home, sha256, write_text
 from litebert.hub_datasets import is_dataset_name
 from litebert.tasks.read_labelled import read_any_table
-from litebert.tasks.readers.tables import Row, Table, json_text, named_labels, with_all_columns
+from litebert.tasks.readers.tables import Row, Table, json_text, with_all_columns, with_label_names
 
 Data = Any
 """One of:
@@ -126,7 +126,7 @@ def rows_of(data: Data, name: str) -> Iterable[Mapping[str, Any]]:
     if hasattr(data, "to_dicts"):  # polars
         return data.to_dicts()
     if hasattr(data, "features") and hasattr(data, "column_names"):  # datasets; a stream may not know its features
-        return [named_labels(row, data.features) if data.features else row for row in data]
+        return [with_label_names(row, data.features) if data.features else row for row in data]
     if hasattr(data, "to_dict") and hasattr(data, "columns"):  # pandas
         if not data.columns.is_unique:
             raise DataError(f"{name}: two columns have the same name; rename one ({', '.join(map(str, data.columns))})")

@@ -74,7 +74,7 @@ def train_tokenizer(
     """
     with in_terms_of_python({}):
         result = tokenizer_command.train(
-            *(_listed(files), TokenizerSettings(**settings), path_of(out)), encoding=encoding, invalid_utf8=invalid_utf8
+            _listed(files), TokenizerSettings(**settings), path_of(out), encoding=encoding, invalid_utf8=invalid_utf8
         )
     if result.report.loses_many_marks:
         logger.warning("%s: %s", out, result.report.lost_marks())

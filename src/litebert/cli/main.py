@@ -140,7 +140,7 @@ def _call(command: str, rest: list[str]) -> int:
     from litebert.cli.arguments.word_order import positional_first
 
     # Of several processes started by torchrun only the first one logs.
-    log_to_stderr(os.environ.get("LITEBERT_LOG", "info") if is_first_process() else "error")
+    log_to_stderr(None if is_first_process() else "error")
     module_name, _, function_name = COMMANDS[command][0].partition(":")
     module = import_module(f"litebert.cli.{module_name}")
     function: Callable[..., Any] = getattr(module, function_name)

@@ -38,7 +38,9 @@ def train(
     from litebert.commands.tokenizer import train as run
 
     result = run(
-        *(files, settings, out),
+        files,
+        settings,
+        out,
         validation_fraction=validation_fraction,
         encoding=encoding,
         invalid_utf8=invalid_utf8,

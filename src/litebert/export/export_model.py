@@ -94,7 +94,8 @@ def _log_removed(out: Path, precisions: Sequence[ExportPrecision]) -> None:
         if precision not in precisions and (out / name).is_file():
             logger.warning(
                 "%s: removed, as the new export replaces the earlier one; --precision %s writes both",
-                *(out / name, " ".join(GRAPH_FILES)),
+                out / name,
+                " ".join(GRAPH_FILES),
             )
 
 

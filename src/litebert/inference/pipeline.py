@@ -7,7 +7,7 @@ import logging
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -112,7 +112,7 @@ class Pipeline:
 
         `table` are the rows, where they are in memory; `file` is their file, or their name.
         """
-        validate_columns_apply(asdict(columns), file)
+        validate_columns_apply(columns, file)
         options = ReadOptions(
             task_type=self.task_type.name,
             labels=self.labels if self.task_type.has_labels else None,
@@ -214,7 +214,10 @@ def warn_truncated(path: Path, truncated: int, *, rows: int, settings: InputSett
     if truncated:
         logger.warning(
             "%s: %d of %d rows are longer than %d tokens, the max_length of the fine-tuning, and were truncated",
-            *(path, truncated, rows, settings.max_length),
+            path,
+            truncated,
+            rows,
+            settings.max_length,
         )
 
 

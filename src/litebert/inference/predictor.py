@@ -171,13 +171,11 @@ class Predictor(PredictionMethods):
             sentences: N texts, each with at most as many tokens as the model reads.
             scoring: `pseudo_log_likelihood`, each token from all others, one forward pass for each; or `causal`, each
                 token from those before it, one pass for the sentence, which only models pretrained with
-                `sampling.causal_fraction` can do, such as those of the recipe `night`. Where a model can do both,
-                prefer `causal`: of the pairs of BLiMP `encoders/night` orders 66.3 % correctly with it, 61.2 % without
-                (`encoders/night-large-masked` 66.5 %, and 67.9 % with whole words masked).
+                `sampling.causal_fraction` can do, such as those of the recipe `night`; `docs/results/night.md`
+                compares both on BLiMP.
             masking: with `pseudo_log_likelihood`, which tokens of the own word are masked besides the predicted one:
                 none (`token`, the default), those to the right (`word_left_to_right`) or all (`whole_word`, better for
-                models that were pretrained on whole words: of the pairs of BLiMP `encoders/night-large-masked` orders
-                67.9 % correctly with it, of 6,700 of them 67.6 %, and 65.5 % without).
+                models that were pretrained on whole words).
             temperature: divides the logits; below 1 the distributions are sharper.
 
         Raises:
@@ -200,7 +198,9 @@ class Predictor(PredictionMethods):
         model, backend = self.backend.model, self.backend
         assert isinstance(model, ForPretraining | ForMaskedLM)
         return log_likelihoods(
-            *(model, backend.tokenizer, validate_single_texts(sentences, name="sentences")),
+            model,
+            backend.tokenizer,
+            validate_single_texts(sentences, name="sentences"),
             masking=None if scoring == "causal" else masking or "token",
             temperature=temperature,
             precision=backend.precision,

@@ -142,7 +142,10 @@ def _warn_untrained_depth(place: Path, layers: int, depth: int) -> None:
         logger.warning(
             "%s: has no %s, which says for which numbers of layers it was fine-tuned; unless it was with "
             "elastic_depth=[%d], the first %d alone predict worse",
-            *(place, EVALUATION, layers, layers),
+            place,
+            EVALUATION,
+            layers,
+            layers,
         )
         return
     depths = read_json_object(file, if_missing="").get("elastic_depth", [])
@@ -151,7 +154,10 @@ def _warn_untrained_depth(place: Path, layers: int, depth: int) -> None:
         logger.warning(
             "%s: fine-tuned with %s layers, so the first %d alone predict worse; fine-tune with elastic_depth=[%d], "
             "or convert the pretrained encoder and fine-tune that",
-            *(place, trained, layers, layers),
+            place,
+            trained,
+            layers,
+            layers,
         )
 
 

@@ -30,7 +30,7 @@ RESTART_SECONDS: Final = 10.0
 
 def create_worker_app() -> FastAPI:
     """The application of one of several worker processes; ends the process if a model cannot be loaded."""
-    log_to_stderr(os.environ.get("LITEBERT_LOG", "info"))
+    log_to_stderr()
     settings = ServeSettings.parse(json.loads(os.environ[SETTINGS]), where=SETTINGS)
     try:
         state = ServerState.load(settings)

@@ -203,7 +203,9 @@ def warn_empty(place: Path | str, empty: int, *, rows: int) -> None:
     if empty:
         logger.warning(
             "%s: %d of %d texts are empty or have no tokens; their results are those of the special tokens alone",
-            *(place, empty, rows),
+            place,
+            empty,
+            rows,
         )
 
 

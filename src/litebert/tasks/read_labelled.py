@@ -1,8 +1,8 @@
 """Any labelled file → examples and a task; the suffix decides the format."""
 
 import logging
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from litebert.errors import ConfigError, DataError
@@ -24,7 +24,7 @@ from litebert.tasks.readers.csv_files import log_semicolons
 from litebert.tasks.readers.labelled_rows import log_skipped, without_blank_rows, without_unlabelled_rows
 from litebert.tasks.readers.soft_labels import SoftLabels, soft_labels
 from litebert.tasks.readers.splits import warn_duplicates, warn_labels
-from litebert.tasks.readers.tables import Table, hub_table, read_table
+from litebert.tasks.readers.tables import Row, Table, hub_table, read_table
 from litebert.tasks.readers.text_files import format_ending
 from litebert.tasks.types.registry import get_task_type, task_types
 from litebert.tasks.types.task_type import FileFormat, ReadOptions, ReadResult, TaskType
@@ -161,10 +161,17 @@ def format_of(path: Path, task_type: str | None = None) -> FileFormat | None:
     return formats.get(task_type or "", next(iter(formats.values()), None))
 
 
-def validate_columns_apply(columns: Mapping[str, object], *files: Path) -> None:
-    """Raise ConfigError where `columns` are named, by setting, but none of `files` has named columns."""
+def rows_of(data: LabelledData) -> list[Row]:
+    """The rows of the table that the examples were read from; the others are blank or have no label."""
+    assert data.lines is not None, "tables have lines"
+    lines = set(data.lines)
+    return [row for row in read_any_table(data.path).rows if row.line in lines]
+
+
+def validate_columns_apply(columns: Columns, *files: Path) -> None:
+    """Raise ConfigError where columns are named, but none of `files` has named columns."""
     if all(format_of(file) for file in files):
-        validate_not_given(columns, f"a {format_ending(files[0])} file has no named columns; leave them out")
+        validate_not_given(asdict(columns), f"a {format_ending(files[0])} file has no named columns; leave them out")
 
 
 def _with_format(path: Path, file_format: FileFormat, options: ReadOptions) -> tuple[TaskType, str]:

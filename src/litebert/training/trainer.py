@@ -123,7 +123,7 @@ class Trainer:
             optimizer=optimizer,
             scaler=scaler,
             fingerprint=Fingerprint.of(
-                *(model, batches, settings, {"seed": run.seed, **run.fingerprint}), descriptions=run.descriptions
+                model, batches, settings, {"seed": run.seed, **run.fingerprint}, descriptions=run.descriptions
             ),
             callbacks=self._callbacks,
             checkpointer=self._checkpointer,

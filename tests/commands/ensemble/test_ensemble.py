@@ -27,7 +27,7 @@ from litebert.model.models import (
 )
 from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
 from litebert.tasks.input_settings import InputSettings
-from litebert.tasks.read_labelled import read_any_table
+from litebert.tasks.read_labelled import rows_of
 from litebert.tasks.readers.columns import Columns
 from litebert.tokenization.vocabulary_training import TokenizerSettings, train_tokenizer
 from support.data.benchmark_files import write_cola, write_race
@@ -467,7 +467,7 @@ def test_ensemble_leaves_blank_rows_of_a_labelled_file_out(classifiers, opinions
 def test_ensemble_that_scores_reads_the_rows_of_its_output_once(classifiers, opinions, tmp_path, monkeypatch):
     calls = []
     monkeypatch.setattr(InputFile, "windows", lambda file: pytest.fail("rows of a labelled table are no windows"))
-    monkeypatch.setattr(examples, "read_any_table", lambda path: calls.append(path) or read_any_table(path))
+    monkeypatch.setattr(examples, "rows_of", lambda data: calls.append(data.path) or rows_of(data))
     assert run_ensemble(classifiers(2), opinions, out=tmp_path / "out.csv").score
     assert len(calls) == 1
 

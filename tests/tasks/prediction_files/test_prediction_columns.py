@@ -10,7 +10,7 @@ from litebert.errors import DataError
 from litebert.tasks.labelled_data import LabelledData
 from litebert.tasks.prediction_files.prediction_columns import (
     PredictionReader,
-    named_labels,
+    labels_of_probabilities,
     read_classes,
     read_label_sets,
     read_scores,
@@ -67,9 +67,9 @@ def test_labels_without_names_are_numbers(labels, value):
 def test_probabilities_of_a_list_are_in_the_order_of_the_labels():
     given = {"prediction": "fair", "probabilities": [0.1, 0.6, 0.3]}
     assert read_classes(table(given), "prediction", data())[0].tolist() == [0.1, 0.6, 0.3]
-    assert named_labels(table(given)) is None
-    assert named_labels(table({"prediction": "a", "probabilities": '{"b": 0, "a": 1}'})) == ("a", "b")
-    assert named_labels(table({"prediction": "a"})) is None
+    assert labels_of_probabilities(table(given)) is None
+    assert labels_of_probabilities(table({"prediction": "a", "probabilities": '{"b": 0, "a": 1}'})) == ("a", "b")
+    assert labels_of_probabilities(table({"prediction": "a"})) is None
 
 
 def test_the_prediction_is_the_largest_of_rounded_probabilities_that_are_equal():
@@ -185,7 +185,7 @@ def test_label_that_a_cell_names_twice_is_an_error():
 @pytest.mark.parametrize("names", [("good", "bad"), ("bad", "good")])
 def test_labels_are_in_alphabetical_order_in_whatever_order_a_file_names_them(names):
     given = {"probabilities": dict.fromkeys(names, 0.5)}
-    assert named_labels(table(given, given)) == ("bad", "good")
+    assert labels_of_probabilities(table(given, given)) == ("bad", "good")
 
 
 def test_whole_numbers_that_were_written_as_floats_are_labels():

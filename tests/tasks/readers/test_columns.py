@@ -2,7 +2,6 @@
 
 import json
 import logging
-from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -57,11 +56,11 @@ def test_resolve_columns_rejects_a_missing_named_column(tmp_path, saved, given):
 
 @pytest.mark.parametrize("name", ["dev.json", "news.conll", "news.bio", "news.iob"])
 def test_columns_are_rejected_for_files_without_named_columns(name):
-    given = {"text": None, "label": "y", "options": ("a", "b")}
+    given = Columns(label="y", options=("a", "b"))
     with pytest.raises(ConfigError, match=f"^label, options: a {Path(name).suffix} file has no named columns"):
         validate_columns_apply(given, Path(name), Path("other.json"))
     validate_columns_apply(given, Path(name), Path("rows.csv"))
-    validate_columns_apply(asdict(Columns()), Path(name))
+    validate_columns_apply(Columns(), Path(name))
 
 
 @pytest.mark.parametrize(("content", "error"), [("[1]", CheckpointError), (json.dumps({"text": "a"}), ConfigError)])

@@ -186,7 +186,10 @@ class VectorWriter:
     def _write(self, output: Path, output_format: OutputFormat) -> None:
         windows = texts_of(self.run.input, self.run.text).windows
         written = write_predictions(
-            *(output, output_format, windows, self._embeddings),
+            output,
+            output_format,
+            windows,
+            self._embeddings,
             source=self.run.input,
             fingerprint=partial_fingerprint(self.run, self.spec.fingerprint),
             precisions=[self.run.precision],

@@ -13,8 +13,8 @@ from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
 from litebert.tasks.benchmarks.benchmarks import benchmark_task
 from litebert.tasks.labelled_data import LabelledData, Task, UnlabelledRows
 from litebert.tasks.read_labelled import (
-    read_any_table,
     read_labelled,
+    rows_of,
     task_for,
     task_of_benchmark,
     validate_columns_apply,
@@ -39,8 +39,9 @@ class Examples:
 
 def source_of(member: Member, run: ExampleArguments, path: Path) -> InputFile:
     """A file of examples, as `member` read that of its training."""
-    validate_columns_apply(run.columns.model_dump(), path)
-    return InputFile.of(path, member.task_type, run.columns.to_columns(), model=member.directory)
+    columns = run.columns.to_columns()
+    validate_columns_apply(columns, path)
+    return InputFile.of(path, member.task_type, columns, model=member.directory)
 
 
 def examples_of_file(
@@ -57,9 +58,8 @@ def with_rows(examples: Examples, source: InputFile, output: Path, result: type[
     """`examples` with the rows of their file; OutputError for rows that `output` cannot hold beside a `result`."""
     if source.write_directory is not None:
         return examples
-    if source.file_format is None and examples.data.lines is not None:  # others are blank or have no label
-        lines = set(examples.data.lines)
-        rows = [row for row in read_any_table(source.path).rows if row.line in lines]
+    if source.file_format is None and examples.data.lines is not None:
+        rows = rows_of(examples.data)
     else:
         rows = [row for window in source.windows() for row in window.rows]
     source.output_format(output).validate(rows, result)

@@ -1,7 +1,7 @@
 """Evaluation: of a pretrained model on validation text or minimal pairs, of others on labelled data."""
 
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -41,7 +41,7 @@ def evaluate(run: EvaluateRun) -> Result:
         return evaluate_predictions(run)
     files, columns = files_by_split(run.split_file), run.columns.to_columns()
     if run.data is not None:
-        validate_columns_apply(asdict(columns), run.data)
+        validate_columns_apply(columns, run.data)
     validate_examples_exist(run.data, run.task, run.task_dir, files)  # before a model is loaded
     model = model_directory(run.model)
     run = run.replace(model=str(model), device=resolve_device(run.device, run.precision))

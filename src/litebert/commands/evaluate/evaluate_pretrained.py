@@ -35,7 +35,8 @@ def evaluate_suite(run: EvaluateRun, model: Path, suite: Path) -> MinimalPairSco
         logger.info("%s: was pretrained on next tokens too; --scoring causal scores by them, faster", model)
     counts = None if run.corpus is None else token_counts(open_matching_corpus(run.corpus, "train", model=model))
     return evaluate_minimal_pairs(
-        *(model, suite),
+        model,
+        suite,
         masking=None if run.scoring == "causal" else run.masking,
         temperature=run.temperature,
         fast=run.fast,
@@ -88,7 +89,11 @@ def _examples(run: EvaluateRun, model: Path, spec: ModelSpec) -> tuple[SamplingS
     told = f", but {' '.join(run.sampling)}" if run.sampling else "; change this by --sampling SETTING=VALUE"
     logger.info(
         "%s: examples of at most %d tokens, pairing %s, drawn %s%s",
-        *(model, sampling.max_length, sampling.pairing, source, told),
+        model,
+        sampling.max_length,
+        sampling.pairing,
+        source,
+        told,
     )
     return sampling, objectives
 

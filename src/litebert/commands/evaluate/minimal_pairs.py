@@ -221,7 +221,9 @@ def _warn_indistinct(tokenizer: Tokenizer, pairs: Sequence[MinimalPair]) -> None
             logger.warning(
                 "%s: in %d of %d pairs different sentences have equal tokens, because the tokenizer drops case or "
                 "accents, or does not know their characters; each is a tie and counts half",
-                *(name, count, number[name]),
+                name,
+                count,
+                number[name],
             )
 
 

@@ -1,7 +1,6 @@
 """The settings of a fine-tuning run."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self
 
@@ -77,7 +76,7 @@ class LabelledFiles(Settings):
         if self.columns.named() and any(format_ending(file) not in TABLE_ENDINGS for file in files):
             from litebert.tasks.read_labelled import validate_columns_apply  # imports torch
 
-            validate_columns_apply(asdict(self.columns), *files)
+            validate_columns_apply(self.columns, *files)
         return self
 
     @property

@@ -32,7 +32,7 @@ from litebert.tasks.benchmarks.benchmarks import benchmark_task
 from litebert.tasks.encoded import LabelledBatch
 from litebert.tasks.labelled_data import LabelledData, Task
 from litebert.tasks.output_formats import SUFFIXES, TableFormat
-from litebert.tasks.read_labelled import format_of, read_any_table, read_labelled, task_for, task_of_benchmark
+from litebert.tasks.read_labelled import format_of, read_labelled, rows_of, task_for, task_of_benchmark
 from litebert.tasks.readers.columns import SavedTask
 from litebert.tasks.readers.splits import train_dev_split, warn_small_dataset, warn_train_dev_leakage
 from litebert.tasks.readers.text_files import format_ending
@@ -174,7 +174,8 @@ def set_trainable(model: nn.Module, run: FinetuneRun) -> dict[str, float]:
     if run.layerwise_lr_decay < 1:
         logger.info(
             "layer-wise learning rate decay of %g, at most %d times",
-            *(run.layerwise_lr_decay, max(depths.values())),
+            run.layerwise_lr_decay,
+            max(depths.values()),
         )
     return {name: run.layerwise_lr_decay**depth for name, depth in depths.items()}
 
@@ -268,9 +269,7 @@ def _dev_text(dev: LabelledData) -> tuple[str, str]:
     source = dev.path
     if file_format := format_of(source, dev.task_type):
         return format_ending(source), file_format.part(source, dev)
-    assert dev.lines is not None, "tables have lines"
-    dev_lines = set(dev.lines)
-    rows = [row.values for row in read_any_table(source).rows if row.line in dev_lines]
+    rows = [row.values for row in rows_of(dev)]
     # A carriage return inside a field is read, but other programs take it for the end of the line.
     has_returns = any("\r" in value for row in rows for value in row.values() if isinstance(value, str))
     ending = format_ending(source)

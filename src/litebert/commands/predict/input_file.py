@@ -107,7 +107,10 @@ class InputFile:
         if self.write_directory is None:
             self._validate_rows(output, result, validate)
             return write_predictions(
-                *(output, self.output_format(output), self.windows, predict),
+                output,
+                self.output_format(output),
+                self.windows,
+                predict,
                 source=self.path,
                 fingerprint=output_fingerprint(self.path, output, models, settings),
                 precisions=precisions,

@@ -190,7 +190,8 @@ def _read_state(state_file: Path, partial: Path, fingerprint: str) -> dict[str, 
         logger.warning(
             "%s: the %d predictions of an interrupted command are discarded, because input, model, settings or device "
             "are others now",
-            *(partial, state["rows"]),
+            partial,
+            state["rows"],
         )
         return None
     return state

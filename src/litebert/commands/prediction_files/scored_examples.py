@@ -11,7 +11,7 @@ from litebert.errors import ConfigError, DataError
 from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
 from litebert.tasks.benchmarks.benchmarks import benchmark_task
 from litebert.tasks.labelled_data import LabelledData, Task, UnlabelledRows
-from litebert.tasks.prediction_files.prediction_columns import named_labels
+from litebert.tasks.prediction_files.prediction_columns import labels_of_probabilities
 from litebert.tasks.prediction_files.prediction_rows import read_prediction_rows
 from litebert.tasks.read_labelled import (
     format_of,
@@ -52,7 +52,7 @@ class ScoredExamples:
         unlabelled_rows: UnlabelledRows = "error",
     ) -> Self:
         """The examples of a labelled file, which no model but the prediction files say how to read."""
-        validate_columns_apply({name: getattr(columns, name) for name in columns.__slots__}, path)
+        validate_columns_apply(columns, path)
         table = table_of(path, run.task_type)
         labels = run.label_names or next(filter(None, map(_labels_named_in, files)), None)
         options = ReadOptions(task_type=run.task_type, labels=labels, unlabelled_rows=unlabelled_rows)
@@ -81,7 +81,7 @@ def table_of(path: Path, task_type: str | None) -> Table | None:
 
 
 def _labels_named_in(file: Path) -> tuple[str, ...] | None:
-    labels = named_labels(read_prediction_rows(file))
+    labels = labels_of_probabilities(read_prediction_rows(file))
     if labels:
         logger.info("%s: the labels are those of its probabilities: %s", file, ", ".join(labels))
     return labels

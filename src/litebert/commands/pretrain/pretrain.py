@@ -127,7 +127,8 @@ def _train(
     _log_passes(start, RunSchedule.of(run.train, batches))
     trained = trainer.fit(on_locked=lambda: _continue(directory, start, initial_scores, weights, log=log))
     return _finish(
-        *(start, trained),
+        start,
+        trained,
         model=model,
         directory=directory,
         world=world,

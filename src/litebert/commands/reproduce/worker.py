@@ -5,7 +5,6 @@ The result is written last, as one JSON file; a process that was killed before i
 
 import json
 import logging
-import os
 import shutil
 import sys
 import time
@@ -160,7 +159,7 @@ def percent(metrics: Mapping[str, float]) -> dict[str, float]:
 
 def main() -> int:
     """Run the job in the file that the first argument names."""
-    log_to_stderr(os.environ.get("LITEBERT_LOG", "info"))
+    log_to_stderr()
     job = Job(**json.loads(Path(sys.argv[1]).read_text(encoding="utf-8")))
     try:
         run_job(job)

@@ -215,7 +215,8 @@ def _warn_of_new_milestones(path: Path, before: Mapping[str, Any], wanted: Mappi
         logger.warning(
             "%s: the run is finished, so the models of the new milestones (%s) are not saved; checkpoints that are "
             "still there are models too",
-            *(path, ", ".join(new)),
+            path,
+            ", ".join(new),
         )
 
 

@@ -67,7 +67,8 @@ def runs_with_one_precision(
         logger.warning(
             "%s: its runs have the precisions %s, which each of them measured; for one precision, choose a new "
             "directory",
-            *(out, ", ".join(sorted(used))),
+            out,
+            ", ".join(sorted(used)),
         )
     return found
 

@@ -6,7 +6,6 @@ crashes does not stop the others.
 
 import json
 import logging
-import os
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -115,7 +114,7 @@ def trial_worker(name: str, run: FinetuneRun, out: Path, *, failure: Path, log: 
 def main() -> int:
     """Train the trial whose settings are the first argument, as JSON; the exit code is 0 unless a signal stopped it."""
     arguments = json.loads(sys.argv[1])
-    log_to_stderr(os.environ.get("LITEBERT_LOG", "info"))
+    log_to_stderr()
     run = FinetuneRun.parse(arguments["settings"], where="sweep")
     out, failure = Path(arguments["out"]), Path(arguments["failure"])
     try:

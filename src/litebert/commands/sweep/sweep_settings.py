@@ -122,7 +122,9 @@ def _warn_of_settings_by_size(base: FinetuneRun, alone: FinetuneRun, axes: Colle
         logger.warning(
             "grid: %s by itself would have %s; every trial has the settings for %s. For a fair comparison run one "
             "sweep for each model, or give these settings",
-            *(alone.model, values, base.model),
+            alone.model,
+            values,
+            base.model,
         )
 
 

@@ -143,7 +143,11 @@ def _warn_other_words(table: Table, data: LabelledData) -> None:
     if others:
         logger.warning(
             "%s:%d: other words than in %s, as in %d of %d sentences; write the sentences in its order",
-            *(table.path, others[0], data.path, len(others), len(table.rows)),
+            table.path,
+            others[0],
+            data.path,
+            len(others),
+            len(table.rows),
         )
 
 
@@ -153,7 +157,7 @@ def read_texts(table: Table, column: str, data: LabelledData) -> list[str]:
     return table.texts(column)
 
 
-def named_labels(table: Table) -> tuple[str, ...] | None:
+def labels_of_probabilities(table: Table) -> tuple[str, ...] | None:
     """The labels that the probabilities of the first row name, in the order of labels of data; None without names.
 
     The order of a file says nothing, such as that of descending probabilities, but F1 is that of the second label.

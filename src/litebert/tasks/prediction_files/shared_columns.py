@@ -37,7 +37,12 @@ def warn_other_texts(predicted: Table, examples: Table, texts: Sequence[str]) ->
             logger.warning(
                 "%s:%d: field %r: not that of the example of %s in this place, as in %d of %d rows; write the rows in "
                 "the order of the examples, or a column 'id' in both files",
-                *(predicted.path, others[0], name, examples.path, len(others), len(predicted.rows)),
+                predicted.path,
+                others[0],
+                name,
+                examples.path,
+                len(others),
+                len(predicted.rows),
             )
 
 

@@ -63,7 +63,9 @@ def train_dev_split(
         chosen = set(min(groups, key=len))
     logger.info(
         "%s: %d of %d rows are the development set, which selects the best model; --dev takes a file instead",
-        *(data.path, len(chosen), len(data.examples)),
+        data.path,
+        len(chosen),
+        len(data.examples),
     )
     train, dev = ([i for i in range(len(data.examples)) if (i in chosen) is inside] for inside in (False, True))
     _warn_labels_not_in_dev(data, dev)
@@ -169,7 +171,11 @@ def warn_train_dev_leakage(train: LabelledData, dev: LabelledData) -> None:
         logger.warning(
             "%s: %d of %d development rows have the text of a row in %s, and %d of them its label too, so scores "
             "overestimate; remove them from one of the files",
-            *(dev.path, len(leaked), len(dev.examples), train.path, sum(pair in pairs for pair in leaked)),
+            dev.path,
+            len(leaked),
+            len(dev.examples),
+            train.path,
+            sum(pair in pairs for pair in leaked),
         )
 
 
@@ -181,7 +187,9 @@ def warn_small_dataset(train: LabelledData, *, batch_size: int) -> None:
     if missed:
         logger.warning(
             "%s: %d training rows, fewer than %s; expect low scores",
-            *(train.path, len(train.examples), " and ".join(missed)),
+            train.path,
+            len(train.examples),
+            " and ".join(missed),
         )
 
 
@@ -195,7 +203,8 @@ def warn_labels(path: Path, labels: Sequence[str]) -> None:
         shown = _shown(list(map(repr, missing)))
         logger.warning(
             "%s: labels that look like a missing value: %s; each is a class, so remove the rows without a label",
-            *(path, shown),
+            path,
+            shown,
         )
 
 

@@ -326,13 +326,15 @@ def json_text(value: Any) -> str:
 def hub_table(path: Path) -> Table:
     """Every row of a split, counted from 1; labels by their names, where the data set has names."""
     loaded = load_split(path)
-    rows = tuple(Row(number, named_labels(record, loaded.features)) for number, record in enumerate(loaded, start=1))
+    rows = tuple(
+        Row(number, with_label_names(record, loaded.features)) for number, record in enumerate(loaded, start=1)
+    )
     if not rows:
         raise DataError(f"{path}: no rows; give a split with at least one")
     return Table(path, tuple(loaded.column_names), rows)
 
 
-def named_labels(record: dict[str, Any], features: Any) -> dict[str, Any]:
+def with_label_names(record: dict[str, Any], features: Any) -> dict[str, Any]:
     """A row with the names of its labels, where `features` of the data set has them."""
     return {name: _label_name(value, features[name]) for name, value in record.items()}
 

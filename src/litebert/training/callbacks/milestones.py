@@ -44,7 +44,8 @@ class Milestones(Callback):
             logger.warning(
                 "train.milestones: the run is at step %d already, so the models of %s are not saved; checkpoints that "
                 "are still there are models too",
-                *(run.progress.step, ", ".join(missed)),
+                run.progress.step,
+                ", ".join(missed),
             )
 
     def on_rollback(self, run: RunState) -> None:

@@ -80,5 +80,7 @@ class PlateauDetector(Callback):
             "the model does not learn yet. Likely causes: a learning rate too high or too low for this batch size and "
             "optimizer; too short a warm-up; initial weights too small for a small model; inputs that do not contain "
             "what the labels depend on. A deep model may only need more steps",
-            *(name, self._windows[name].previous_mean, self._baselines[name]),
+            name,
+            self._windows[name].previous_mean,
+            self._baselines[name],
         )

@@ -82,7 +82,8 @@ class SpikeDetector(Callback):
             logger.warning(
                 "%d steps were skipped up to step %d (skipped_steps in metrics.jsonl); small batches have losses that "
                 "vary more: raise train.spikes.sigma_factor, or set train.spikes.policy=none",
-                *(skipped, run.progress.step),
+                skipped,
+                run.progress.step,
             )
 
     def update(self, record: StepRecord) -> None:

@@ -149,7 +149,10 @@ class RunCheckpoints:
             skipped, batches = before.consecutive_skipped_steps, before.step - self._run.progress.step
             logger.warning(
                 "rollback: %d steps in a row were skipped; from step %d back to %s, past %d batches",
-                *(skipped, before.step, path, batches),
+                skipped,
+                before.step,
+                path,
+                batches,
             )
 
     def save(self) -> None:

@@ -91,11 +91,14 @@ class Watchdog:
     def _log(self, stragglers: str) -> None:
         logger.error(
             "straggler timeout: rank %s is behind for timeout_seconds=%g; rank %d exits, so that all can restart",
-            *(stragglers, self._timeout, self._rank),
+            stragglers,
+            self._timeout,
+            self._rank,
         )
         if str(self._rank) in stragglers.split(", "):
             logger.error(
                 "rank %d was here; if it hangs, restart, and if it has to work this long, such as on a large corpus, "
                 "raise train.timeout_seconds:\n%s",
-                *(self._rank, "".join(traceback.format_stack(sys._current_frames()[self._watched]))),
+                self._rank,
+                "".join(traceback.format_stack(sys._current_frames()[self._watched])),
             )

@@ -60,14 +60,14 @@ def _with_thresholds(
 ) -> FittedEvaluation:
     two_classes = not pipeline.task_type.predicts_each_label
     first = 1 if two_classes else 0  # the threshold of the second class is that of both
-    logits, targets = logits_of(probabilities[:, first:]), at_half.targets.reshape(len(probabilities), -1)
-    found = label_thresholds(logits, targets, macro=two_classes)
+    logits, targets = logits_of(probabilities[:, first:]), dev.data.targets.astype(int)
+    found = label_thresholds(logits, targets.reshape(len(logits), -1), macro=two_classes)
     cross_fitted = sigmoid(logits - found.cross_fitted)
     names = [name for name in dev.task.metrics if not METRICS[name].takes_probabilities]
 
     def scores(adjusted: Float[np.ndarray, "N T"]) -> dict[str, float]:
         predicted = (adjusted >= MULTI_LABEL_THRESHOLD).astype(int)
-        return measure(names, predicted.reshape(at_half.targets.shape), at_half.targets)
+        return measure(names, predicted.reshape(targets.shape), targets)
 
     thresholds = ThresholdScores(
         tuned=tuned,

@@ -33,6 +33,9 @@ DECIMALS = {"mlm_loss": 3, "clm_loss": 3, **dict.fromkeys(VARIATIONS, 3)}
 """Of metrics that are not shown with one."""
 METRICS: tuple[Metric, ...] = (
     *("parameters", "average"),
-    *(*MEASURES, *SIZES, *RECIPE_SETTINGS, *VARIATIONS),
+    *MEASURES,
+    *SIZES,
+    *RECIPE_SETTINGS,
+    *VARIATIONS,
     *BENCHMARKS,
 )

@@ -120,7 +120,11 @@ def evaluate_classes(
     predicted, names = probabilities.argmax(-1), class_names(task)[: probabilities.shape[-1]]
     correct, confusion = int((predicted == targets).sum()), confusion_matrix(predicted, targets, num_labels=len(names))
     return score(
-        *(task, predicted, targets, data, lengths),
+        task,
+        predicted,
+        targets,
+        data,
+        lengths,
         accuracy_interval=wilson_interval(correct, len(targets)),
         labels=names,
         confusion_matrix=confusion,

@@ -114,7 +114,7 @@ def _evaluate(
         for name, given, true in zip(task.labels or (), predicted.T, targets.T, strict=True)
     )
     return score(
-        *(task, predicted, targets, data, lengths), probabilities=probabilities, labels=task.labels, by_label=by_label
+        task, predicted, targets, data, lengths, probabilities=probabilities, labels=task.labels, by_label=by_label
     )
 
 

@@ -64,7 +64,7 @@ def squared_errors(model: nn.Module, batch: LabelledBatch, weights: Tensor | Non
     return LossSums({"score": regression_loss(predictions, targets)}, {})
 
 
-def score_scale(data: LabelledData) -> ScoreScale:
+def _mean_and_deviation(data: LabelledData) -> ScoreScale:
     """Mean and standard deviation of the scores; DataError if all are equal."""
     if np.ptp(data.targets) == 0:  # their standard deviation may be 1e-16
         raise DataError(
@@ -114,7 +114,7 @@ REGRESSION: Final = TaskType(
     metrics=_CORRELATIONS,
     other_metrics=("r2", "neg_mean_absolute_error"),
     reader=ExampleReader(guess=_guess, read=_read),
-    loss=Loss(counts=lambda batch: {"score": batch.num_examples}, sums=squared_errors, score_scale=score_scale),
+    loss=Loss(counts=lambda batch: {"score": batch.num_examples}, sums=squared_errors, score_scale=_mean_and_deviation),
     predict=regression_score,
     result=Regression,
     decode=decode_regression,
