@@ -1,10 +1,10 @@
 """SQuAD's questions as a multi-label file with rare labels: of what kinds is the answer?
 
-python benchmarks/data/answer_kinds.py SQUAD OUT [--train-rows 1000 --test-rows 3000 --with-answer --kind KIND]
+python benchmarks/data/answer_kinds.py SQUAD OUT [--train-rows 1000 --test-rows 3000 --with-answer --positive KIND]
 
 OUT/train.jsonl and test.jsonl have the columns text (a question) and label (the kinds of its first answer), in random
 order (seed 0), from train-v1.1.json and dev-v1.1.json, whose articles differ. The share of each label is printed.
-The kinds must be guessed from the question, or can be read with `--with-answer`. With `--kind` there are two classes,
+The kinds must be guessed from the question, or can be read with `--with-answer`. With `--positive` there are two classes,
 this kind and `other`.
 """
 
@@ -38,7 +38,7 @@ def main() -> None:
     parser.add_argument("--train-rows", type=int, default=1000, help="questions for training")
     parser.add_argument("--test-rows", type=int, default=3000, help="questions for the test")
     parser.add_argument("--with-answer", action="store_true", help="append the answer to each question")
-    parser.add_argument("--kind", choices=KINDS, help="two classes: whether the answer is of this kind")
+    parser.add_argument("--positive", choices=KINDS, help="two classes: whether the answer is of this kind")
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
     rng = random.Random(0)
@@ -46,7 +46,7 @@ def main() -> None:
         rows = questions(arguments.squad / f"{source}-v1.1.json", with_answer=arguments.with_answer)
         rng.shuffle(rows)
         kept = rows[:count]
-        write(arguments.out / f"{name}.jsonl", kept, arguments.kind)
+        write(arguments.out / f"{name}.jsonl", kept, arguments.positive)
         shares = ", ".join(f"{kind} {sum(kind in row['label'] for row in kept) / len(kept):.1%}" for kind in KINDS)
         print(f"{name}: {len(kept):,} of {len(rows):,} questions; {shares}")
 
