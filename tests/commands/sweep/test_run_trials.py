@@ -1,13 +1,12 @@
 """Trials in parallel, in processes of their own."""
 
-import json
 import os
 import signal
 import threading
 
 import pytest
 
-from litebert.commands.sweep.run_trials import main, train_all, train_one, trial_worker
+from litebert.commands.sweep.run_trials import train_all
 from litebert.commands.sweep.sweep import sweep
 from litebert.commands.sweep.sweep_settings import trials_of
 from litebert.commands.sweep.trial_results import SweepPaths, result_of
@@ -23,7 +22,7 @@ def test_parallel_trials_give_the_same_table_as_sequential_ones(planned, tmp_pat
     assert [each.state == "failed" for each in together.trials] == [True, False]
     assert [each.metrics for each in together.trials] == [each.metrics for each in alone.trials]
     assert table(tmp_path / "alone") == table(tmp_path / "together")
-    assert "saved" in SweepPaths(tmp_path / "together").log("max_length=32,seed=0").read_text()
+    assert "saved" in SweepPaths(tmp_path / "together").files.log("max_length=32,seed=0").read_text()
 
 
 def test_crashed_worker_does_not_stop_other_trials(planned, tmp_path, monkeypatch):
@@ -58,38 +57,3 @@ def test_signal_saves_the_state_of_every_parallel_trial(planned, tmp_path):
         thread.join()
     assert [result_of(trial, paths).state for trial in trials] == ["unfinished", "unfinished"]
     assert all(list((paths.run(trial.name) / "checkpoints").glob("step-*")) for trial in trials)
-
-
-def test_worker_takes_its_settings_as_an_argument(planned, tmp_path, monkeypatch):
-    (trial,) = trials_of(planned({"seed": [5]}))
-    arguments = {
-        "settings": trial.run.to_dict(),
-        "out": str(tmp_path / "run"),
-        "failure": str(tmp_path / "failure.json"),
-    }
-    monkeypatch.setattr("sys.argv", ["run_trials", json.dumps(arguments)])
-    assert main() == 0
-    assert (tmp_path / "run" / "result.json").exists()
-
-    def stopped(*_, **__):
-        raise StoppedBySignalError("stopped by the test", signal_number=15)
-
-    monkeypatch.setattr("litebert.commands.sweep.run_trials.train_one", stopped)
-    assert main() == 143
-
-
-def test_trial_that_succeeds_removes_its_earlier_failure(planned, tmp_path, monkeypatch):
-    (trial,) = trials_of(planned({"seed": [5]}))
-    failure = tmp_path / "failure.json"
-    failure.write_text("{}")
-    monkeypatch.setattr("litebert.commands.sweep.run_trials.finetune", lambda *_, **__: None)
-    train_one(trial.run, tmp_path / "run", failure)
-    assert not failure.exists()
-
-
-def test_worker_of_a_trial_begins_without_its_earlier_failure(planned, tmp_path):
-    (trial,) = trials_of(planned({"seed": [5]}))
-    failure = tmp_path / "failure.json"
-    failure.write_text("{}")
-    trial_worker(trial.name, trial.run, tmp_path / "run", failure=failure, log=tmp_path / "log")
-    assert not failure.exists()

@@ -136,7 +136,7 @@ def test_unexpected_error_in_a_trial_is_recorded_and_stops_no_other(planned, tmp
     def finetune(run, out, **_):
         raise ZeroDivisionError(f"seed {run.seed}")
 
-    monkeypatch.setattr("litebert.commands.sweep.run_trials.finetune", finetune)
+    monkeypatch.setattr("litebert.commands.finetune_worker.finetune", finetune)
     result = sweep(planned({"seed": [0, 1]}), tmp_path / "out")
     assert [each.reason for each in result.trials] == ["ZeroDivisionError: seed 0", "ZeroDivisionError: seed 1"]
     assert "no trial is finished" in result.to_text()
@@ -173,7 +173,7 @@ def test_diverged_trial_is_replaced_but_not_repeated(planned, tmp_path, monkeypa
 
     from litebert.commands.finetune.finetune import finetune as real
 
-    monkeypatch.setattr("litebert.commands.sweep.run_trials.finetune", finetune)
+    monkeypatch.setattr("litebert.commands.finetune_worker.finetune", finetune)
     result = sweep(planned({"seed": [0]}, retry_collapsed=2), tmp_path / "out")
     assert result.trials[0].state == "diverged"
     assert result.trials[1].replaces == "seed=0"

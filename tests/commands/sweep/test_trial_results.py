@@ -45,7 +45,7 @@ def without_order(results):
 
 def test_sweep_paths_of_trials_are_distinct(tmp_path):
     paths = SweepPaths(tmp_path)
-    names = [path(name) for path in (paths.run, paths.failure, paths.log) for name in ("a", "b")]
+    names = [path(name) for path in (paths.run, paths.files.failure, paths.files.log) for name in ("a", "b")]
     assert len(set(names)) == 6
 
 

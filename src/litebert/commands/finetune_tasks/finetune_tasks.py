@@ -18,11 +18,11 @@ from litebert.commands.finetune.finetune_settings import FinetuneRun, without_di
 from litebert.commands.finetune.setup import read_data, start_config
 from litebert.commands.finetune_tasks.finetune_tasks_settings import MODEL, FinetuneTasksRun
 from litebert.commands.finetune_tasks.parallel_runs import RunOfTask, failure_of, train_in_parallel
+from litebert.commands.finetune_worker import validate_same_inputs
 from litebert.commands.fingerprint import fingerprint_of
 from litebert.commands.result import Result
 from litebert.commands.runs.run_directory import RunDirectory, deciding_settings
 from litebert.commands.runs.run_precision import runs_with_one_precision
-from litebert.commands.sweep.run_trials import validate_same_inputs
 from litebert.errors import ConfigError
 from litebert.files import read_json_object, write_bytes, write_json
 from litebert.machine import validate_processes

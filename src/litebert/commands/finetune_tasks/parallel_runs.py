@@ -8,10 +8,9 @@ from pathlib import Path
 from litebert.commands.finetune.earlier_run import open_directory
 from litebert.commands.finetune.finetune_result import FinetuneResult
 from litebert.commands.finetune.finetune_settings import FinetuneRun
-from litebert.commands.sweep.run_trials import trial_worker
+from litebert.commands.finetune_worker import Failure, RunFiles, finetune_worker
 from litebert.commands.worker_processes import Worker, run_workers
 from litebert.errors import LitebertError
-from litebert.files import read_json_object, write_json
 
 logger = logging.getLogger(__name__)
 
@@ -40,18 +39,21 @@ def train_in_parallel(runs: Sequence[RunOfTask], out: Path, *, jobs: int) -> lis
     """
     logger.info("training %d runs, %d at once", len(runs), min(jobs, len(runs)))
 
+    files = RunFiles(out)
+
     def worker(run: RunOfTask) -> Worker:
-        files = {"failure": _failure(out, run), "log": _log(out, run)}
-        return trial_worker(_name(out, run), run.settings, run.directory, **files)
+        return finetune_worker(_name(out, run), run.settings, run.directory, files)
 
     def ended(run: RunOfTask, code: int) -> bool:
-        failure = _failure(out, run)
-        if code == 0 and not failure.exists() and run.finished:
-            logger.info("%s: done", _name(out, run))
+        name = _name(out, run)
+        failure = Failure.read(files.failure(name))
+        if code == 0 and failure is None and run.finished:
+            logger.info("%s: done", name)
             return True
-        if not failure.exists():
-            write_json(failure, {"state": "failed", "reason": f"its process ended with code {code}"})
-        logger.warning("%s: failed: %s; its log is %s", _name(out, run), _reason(out, run), _log(out, run))
+        if failure is None:
+            failure = Failure("failed", f"its process ended with code {code}")
+            failure.write(files.failure(name))
+        logger.warning("%s: failed: %s; its log is %s", name, failure.reason, files.log(name))
         return False
 
     message = f"{out}: stopped; every run has saved its state, the same command resumes them"
@@ -60,26 +62,15 @@ def train_in_parallel(runs: Sequence[RunOfTask], out: Path, *, jobs: int) -> lis
 
 def failure_of(failed: Sequence[RunOfTask], out: Path) -> LitebertError:
     """The error about runs that failed."""
-    first = failed[0]
-    names = ", ".join(_name(out, run) for run in failed)
+    names, files = [_name(out, run) for run in failed], RunFiles(out)
+    failure = Failure.read(files.failure(names[0]))
+    reason = failure.reason if failure else "unknown, its record was removed"
     return LitebertError(
-        f"{out}: {len(failed)} runs failed: {names}. The first: {_reason(out, first)}; its log is {_log(out, first)}. "
+        f"{out}: {len(failed)} runs failed: {', '.join(names)}. The first: {reason}; its log is {files.log(names[0])}. "
         "The tasks of these runs are not in the result; the same command trains them again"
     )
-
-
-def _reason(out: Path, run: RunOfTask) -> str:
-    return str(read_json_object(_failure(out, run), if_missing="run the command again")["reason"])
 
 
 def _name(out: Path, run: RunOfTask) -> str:
     """Such as `compared/initialization/cola/seed=0`."""
     return run.directory.relative_to(out).as_posix()
-
-
-def _failure(out: Path, run: RunOfTask) -> Path:
-    return out / "failures" / f"{_name(out, run)}.json"
-
-
-def _log(out: Path, run: RunOfTask) -> Path:
-    return out / "logs" / f"{_name(out, run)}.log"

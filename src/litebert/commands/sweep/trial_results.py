@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from litebert.commands.finetune.finetune_result import FinetuneResult
+from litebert.commands.finetune_worker import Failure, RunFiles
 from litebert.commands.result import Result
 from litebert.commands.runs.run_directory import RunDirectory
 from litebert.commands.sweep.sweep_settings import SEED, Trial
@@ -35,13 +36,10 @@ class SweepPaths:
         """Run directory of a trial."""
         return self.path / "runs" / name
 
-    def failure(self, name: str) -> Path:
-        """JSON file with the reason why a trial failed; absent if it did not."""
-        return self.path / "failures" / f"{name}.json"
-
-    def log(self, name: str) -> Path:
-        """Log of a trial that was trained in a process of its own."""
-        return self.path / "logs" / f"{name}.log"
+    @property
+    def files(self) -> RunFiles:
+        """Failures and logs of the trials, by their names."""
+        return RunFiles(self.path)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,10 +81,10 @@ def result_of(trial: Trial, paths: SweepPaths) -> TrialResult:
     directory = RunDirectory(paths.run(trial.name))
     result = directory.result(FinetuneResult)
     if result is None:
-        failure = paths.failure(trial.name)
-        if not failure.exists():
+        failure = Failure.read(paths.files.failure(trial.name))
+        if failure is None:
             return TrialResult(**common, state="unfinished")
-        return TrialResult(**common, **json.loads(failure.read_bytes()))
+        return TrialResult(**common, state=failure.state, reason=failure.reason)
     if not result.best.evaluation.has_scores:
         return TrialResult(**common, state="diverged", reason="no evaluated model has scores that are finite")
     reason = get_task_type(result.task_type).collapse(result.best.evaluation)
