@@ -22,8 +22,8 @@ import torch
 from measurement.clocks import clock_for, seconds_of
 from measurement.ratios import Ratio, ratio_of
 
+from litebert.commands.finetune.data.task_objective import TaskObjective
 from litebert.commands.finetune.finetune_settings import load_finetune_config
-from litebert.commands.finetune.setup import TaskObjective
 from litebert.model.io.model_directory import load_model, save_model
 from litebert.model.models import ForSequenceClassification
 from litebert.model.presets import preset

@@ -4,8 +4,8 @@ python benchmarks/data/answer_kinds.py SQUAD OUT [--train-rows 1000 --test-rows 
 
 OUT/train.jsonl and test.jsonl have the columns text (a question) and label (the kinds of its first answer), in random
 order (seed 0), from train-v1.1.json and dev-v1.1.json, whose articles differ. The share of each label is printed.
-The kinds must be guessed from the question, or can be read with `--with-answer`. With `--positive` there are two classes,
-this kind and `other`.
+The kinds must be guessed from the question, or can be read with `--with-answer`. With `--positive` there are two
+classes, this kind and `other`.
 """
 
 import argparse

@@ -32,7 +32,7 @@ CHANGES = {
 PROGRAM = """
 import sys
 from pathlib import Path
-from litebert.commands.finetune import fit_heads
+from litebert.commands.finetune.start import fit_heads
 from litebert.commands.finetune.finetune import finetune
 from litebert.commands.finetune.finetune_settings import FinetuneRun
 from litebert.settings import read_yaml
@@ -145,7 +145,7 @@ def test_finetuning_on_two_ranks_gives_the_model_of_one_process(runs, name):
 
 
 def test_two_ranks_fit_the_heads_of_one_process(planned, monkeypatch):
-    monkeypatch.setattr("litebert.commands.finetune.fit_heads.MIN_ATTENTION", 0.0)
+    monkeypatch.setattr("litebert.commands.finetune.start.fit_heads.MIN_ATTENTION", 0.0)
     directory, planned_runs = planned
     finetune_on_two_ranks(directory, "fitted", "two/fitted")
     alone = load_model(finetune(planned_runs["fitted"], directory / "one" / "fitted").model).encoder.attentions[0]

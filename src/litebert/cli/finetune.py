@@ -91,8 +91,8 @@ def finetune(
         no_baseline: do not compare with the majority class and with a linear model of tf-idf features (scikit-learn)
         print_settings: print the resolved settings and stop
     """
+    from litebert.commands.finetune.data.missing_inputs import validate_inputs_exist
     from litebert.commands.finetune.finetune_settings import load_finetune_config
-    from litebert.commands.finetune.missing_inputs import validate_inputs_exist
     from litebert.settings import write_yaml
 
     recipe, settings = recipe_and_settings(recipe, settings)

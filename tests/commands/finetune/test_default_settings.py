@@ -10,7 +10,7 @@ from litebert.commands.finetune.default_settings import (
     settings_for_size,
 )
 from litebert.commands.finetune.finetune_settings import LabelledFiles, load_finetune_config, num_training_rows
-from litebert.commands.finetune.setup import start_config
+from litebert.commands.finetune.start.start_model import start_config
 from litebert.errors import ConfigError
 from litebert.settings import write_yaml
 from litebert.tasks.read_labelled import read_labelled

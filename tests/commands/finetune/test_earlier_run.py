@@ -70,7 +70,7 @@ def test_finished_run_with_held_out_rows_is_refused_with_other_rows(values, tmp_
 
 def test_finished_run_reads_neither_model_nor_tokenizer(values, tmp_path, monkeypatch):
     finetune(run(values), tmp_path / "run")
-    monkeypatch.delattr("litebert.commands.finetune.finetune.load_start")
+    monkeypatch.delattr("litebert.commands.finetune.start.finetune_start.load_start")
     assert finetune(run(values), tmp_path / "run").steps == 1
 
 

@@ -335,14 +335,16 @@ def test_finetune_refuses_to_fit_heads_where_it_does_not_help(settings, tiny_tok
     with pytest.raises(DataError, match="the training rows have one text each"):
         finetune(parsed(settings, **start, fit_duplicate_token_heads=True), tmp_path / "run")
     settings["data"] = {"train": write_pairs(tmp_path / "pairs.tsv"), "dev": tmp_path / "pairs.tsv", **PAIR}
-    monkeypatch.setattr("litebert.commands.finetune.fit_heads.MIN_ATTENTION", 1.1)
+    monkeypatch.setattr("litebert.commands.finetune.start.fit_heads.MIN_ATTENTION", 1.1)
     with pytest.raises(ConfigError, match=r"the fitted heads give equal tokens \d+% of their attention in the"):
         finetune(parsed(settings, **start, fit_duplicate_token_heads=True), tmp_path / "random")
     with monkeypatch.context() as patch:
-        patch.setattr("litebert.commands.finetune.fit_heads.attention_to_equal_tokens", lambda *_, **__: float("nan"))
+        patch.setattr(
+            "litebert.commands.finetune.start.fit_heads.attention_to_equal_tokens", lambda *_, **__: float("nan")
+        )
         with pytest.raises(DataError, match=r"none of the first .* training rows has a token in both"):
             finetune(parsed(settings, **start, fit_duplicate_token_heads=True), tmp_path / "different")
-    monkeypatch.setattr("litebert.commands.finetune.fit_heads.MIN_TOKENS_PER_COLUMN", 10**6)
+    monkeypatch.setattr("litebert.commands.finetune.start.fit_heads.MIN_TOKENS_PER_COLUMN", 10**6)
     with pytest.raises(DataError, match="tokens, expected at least 256000000"):
         finetune(parsed(settings, **start, fit_duplicate_token_heads=True), tmp_path / "run")
 

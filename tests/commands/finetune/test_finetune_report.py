@@ -10,9 +10,9 @@ import pytest
 
 from litebert.commands.finetune.best_evaluation import BestEvaluation
 from litebert.commands.finetune.comparison import Outcome, remarks
+from litebert.commands.finetune.data.run_data import read_data
 from litebert.commands.finetune.finetune import finetune
 from litebert.commands.finetune.finetune_settings import FinetuneRun
-from litebert.commands.finetune.setup import read_data
 from litebert.errors import CheckpointError
 from litebert.model.config import ModelConfig
 from litebert.model.io.model_directory import save_model

@@ -15,7 +15,7 @@ from litebert.commands.finetune.finetune_settings import (
     load_finetune_config,
     num_training_rows,
 )
-from litebert.commands.finetune.setup import set_trainable
+from litebert.commands.finetune.start.start_model import set_trainable
 from litebert.errors import CheckpointError, ConfigError
 from litebert.inference.pipeline import EvaluationSet
 from litebert.inference.predictor import Predictor

@@ -2,8 +2,8 @@
 
 import pytest
 
+from litebert.commands.finetune.data.missing_inputs import validate_inputs_exist
 from litebert.commands.finetune.finetune_settings import FinetuneRun
-from litebert.commands.finetune.missing_inputs import validate_inputs_exist
 from litebert.errors import DataError
 from support.data.benchmark_files import write_cola
 from support.data.labelled_files import write_opinions

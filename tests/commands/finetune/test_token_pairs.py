@@ -2,7 +2,7 @@
 
 import torch
 
-from litebert.commands.finetune.token_pairs import pairs_of
+from litebert.commands.finetune.start.token_pairs import pairs_of
 
 LENGTH, ROWS = 24, 40
 

@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
+from litebert.commands.finetune.data.run_data import read_examples
 from litebert.commands.finetune.finetune_settings import load_finetune_config
-from litebert.commands.finetune.setup import read_examples
 from litebert.errors import ConfigError, DataError
 from litebert.tasks.read_labelled import read_labelled, task_for
 from litebert.tasks.readers.columns import Columns, SavedTask, resolve_columns

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from litebert.commands.finetune.setup import TaskObjective
+from litebert.commands.finetune.data.task_objective import TaskObjective
 from litebert.model.model_inputs import ModelInputs
 from litebert.model.outputs import ClassifierOutput
 from litebert.tasks.encoded import LabelledBatch

@@ -8,9 +8,10 @@ from typing import Final, Literal
 import numpy as np
 
 from litebert.commands.finetune.best_evaluation import BestEvaluation, Metrics
+from litebert.commands.finetune.data.run_data import RunData
+from litebert.commands.finetune.data.task_objective import score_scale
 from litebert.commands.finetune.default_settings import settings_for_size
 from litebert.commands.finetune.finetune_settings import FinetuneRun
-from litebert.commands.finetune.setup import RunData, score_scale
 from litebert.errors import MissingExtraError, import_extra
 from litebert.tasks.benchmarks.benchmarks import benchmark_task
 from litebert.tasks.types.registry import get_task_type

@@ -10,11 +10,12 @@ from torch import nn
 from litebert.analysis.curves import count_evaluations, read_curves
 from litebert.commands.finetune.best_evaluation import BestEvaluation
 from litebert.commands.finetune.comparison import Outcome, Scores, baseline_scores, remarks
+from litebert.commands.finetune.data.dev_rows import write_dev_rows
+from litebert.commands.finetune.data.task_objective import TaskObjective
 from litebert.commands.finetune.earlier_run import (
     open_directory,
     validate_same_rows,
     validate_same_weights,
-    weights_fingerprint,
 )
 from litebert.commands.finetune.elastic_depth import (
     ElasticDepth,
@@ -24,38 +25,25 @@ from litebert.commands.finetune.elastic_depth import (
 )
 from litebert.commands.finetune.finetune_result import FinetuneResult, finetune_card, provenance
 from litebert.commands.finetune.finetune_settings import FinetuneRun
-from litebert.commands.finetune.fit_heads import fit_heads
-from litebert.commands.finetune.input_length import choose_input_settings
 from litebert.commands.finetune.postprocessing.logit_adjustment import UNCHANGED, LogitAdjustment, adjusted_logits
 from litebert.commands.finetune.postprocessing.postprocessing import FittedEvaluation, evaluate_fitted
-from litebert.commands.finetune.setup import (
-    RunData,
-    TaskObjective,
-    load_start,
-    loss_weights,
-    output_names,
-    read_data,
-    score_scale,
-    set_trainable,
-    write_dev_rows,
-)
+from litebert.commands.finetune.start.finetune_start import FinetuneStart
+from litebert.commands.finetune.start.start_model import output_names
 from litebert.commands.runs.best_model import BestModel, evaluation_file
 from litebert.commands.runs.run_directory import RunDirectory
 from litebert.commands.runs.run_log import RunLog, run_log
-from litebert.commands.runs.run_precision import warn_slow_bf16, with_measured_precision, with_saved_precision
+from litebert.commands.runs.run_precision import with_saved_precision
 from litebert.errors import CheckpointError, ConfigError
 from litebert.files import EVALUATION, README, write_text
 from litebert.inference.pipeline import ALONE, EvaluationSet, Pipeline, Workers
 from litebert.model.encoder import encoder_of
 from litebert.model.io.hub import local_model_directory
 from litebert.model.io.model_directory import config_contents, save_model, spec_of
-from litebert.model.layers.standardized_head import standardize_head
 from litebert.model.param_groups import count_parameters
 from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.labelled_batches import LabelledBatches
 from litebert.tasks.labelled_data import Task
 from litebert.tasks.readers.columns import SavedTask
-from litebert.tasks.types.registry import get_task_type
 from litebert.training.callbacks.callback import Callback
 from litebert.training.callbacks.early_stopping import EarlyStopping
 from litebert.training.callbacks.milestones import Milestones
@@ -99,30 +87,11 @@ def _train(
     *,
     log: RunLog,
 ) -> FinetuneResult:
-    data = read_data(run)
-    run.validate_postprocessing(data.task.task_type, data.task.labels)
-    if run.tune_thresholds:
-        logger.info("tune_thresholds: scores on the development rows are cross-fitted, with thresholds of other folds")
-    weights = loss_weights(run, data.train)
-    # Before the model is read; a resumed run keeps what was recorded.
-    model_fingerprint = world.on_rank_zero(lambda: "" if directory.has_checkpoint else weights_fingerprint(run))
-    pipeline = _pipeline(run, data)
-    model = pipeline.model
-    run = with_measured_precision(run, spec_of(model).config, world)
-    pipeline = replace(pipeline, precision=run.train.precision)
-    world.on_rank_zero(lambda: warn_slow_bf16(run.train.precision, world.device))
-    if scale := score_scale(run, data.train):
-        standardize_head(model, mean=scale.mean, std=scale.std, keep_outputs=run.keep_head)
-    if run.fit_duplicate_token_heads and not directory.has_checkpoint:
-        fit_heads(run, data, pipeline, world)
-    lr_multipliers = set_trainable(model, run)
-    dev = EvaluationSet.prepare(data.dev, data.task, pipeline)
-    world.on_rank_zero(lambda: _validate_same_examples(directory, dev))
-    best = _best_model(run, data, dev, pipeline, directory=directory, world=world)
-    milestones = Milestones(
-        directory.milestones,
-        save=lambda model, path: _save_milestone(run, data.task, dev, replace(pipeline, model=model), path),
-    )
+    start = FinetuneStart.of(run, directory, world)
+    run, data, pipeline, model = start.run, start.data, start.pipeline, start.pipeline.model
+    world.on_rank_zero(lambda: _validate_same_examples(directory, start.dev))
+    best = _best_model(start, directory, world)
+    milestones = Milestones(directory.milestones, save=lambda model, path: _save_milestone(start, model, path))
     patience = run.early_stopping_patience
     selection = selection_metric(data.task.metric_for_best_model, run.elastic_depth)
     early_stopping = [EarlyStopping(patience, metric=selection)] if patience else []
@@ -130,7 +99,7 @@ def _train(
     elastic = [ElasticDepth(encoder_of(model), depths, seed=run.seed)] if depths else []
     trainer = Trainer(
         model,
-        objective=TaskObjective(pipeline.task_type.loss, weights),
+        objective=TaskObjective(pipeline.task_type.loss, start.loss_weights),
         batches=LabelledBatches(
             pipeline.encode(data.train.examples),
             batch_size=run.batch_size,
@@ -140,30 +109,29 @@ def _train(
             world_size=world.size,
         ),
         settings=run.train,
-        run=_run_info(run, data, dev, pipeline, directory),
+        run=_run_info(start, directory),
         evaluate=best.evaluate,
         callbacks=[best, milestones, *early_stopping, *elastic, *callbacks, *stop_with_parent(world)],
-        lr_multipliers=lr_multipliers,
+        lr_multipliers=start.lr_multipliers,
     )
     trainer.validate_checkpoint()
     # Everything is read and validated now; nothing was written so far.
     world.on_rank_zero(lambda: directory.begin(run, command="finetune"))
     baselines = world.on_rank_zero(lambda: baseline_scores(data) if run.baseline else {})
-    trained = trainer.fit(on_locked=lambda: _continue(directory, run, data, model_fingerprint, log=log))
-    return world.on_rank_zero(lambda: _finish(run, data, dev, trained, pipeline, directory, baselines))
+    trained = trainer.fit(on_locked=lambda: _continue(start, directory, log))
+    return world.on_rank_zero(lambda: _finish(start, directory, trained, baselines))
 
 
-def _run_info(
-    run: FinetuneRun, data: RunData, dev: EvaluationSet, pipeline: Pipeline, directory: RunDirectory
-) -> RunInfo:
+def _run_info(start: FinetuneStart, directory: RunDirectory) -> RunInfo:
+    data, pipeline = start.data, start.pipeline
     names, problem_type = output_names(data.task), pipeline.task_type.problem_type
     return RunInfo(
         directory=directory.path,
-        seed=run.seed,
+        seed=start.run.seed,
         fingerprint={
             "tokenizer": pipeline.tokenizer.fingerprint,
             "max_length": pipeline.settings.max_length,
-            "development_examples": dev.encoded.fingerprint,
+            "development_examples": start.dev.encoded.fingerprint,
         },
         descriptions={
             "batches": f"the training rows of {data.train.path}, as tokens,",
@@ -177,23 +145,6 @@ def _run_info(
     )
 
 
-def _pipeline(run: FinetuneRun, data: RunData) -> Pipeline:
-    """The model that is trained, with the longest input that its examples need."""
-    tokenizer, model = load_start(run, data.task)
-    task_type = get_task_type(data.task.task_type)
-    pipeline = Pipeline(
-        model=model,
-        tokenizer=tokenizer,
-        task_type=task_type,
-        labels=data.task.labels or (),
-        settings=task_type.settings(),
-        precision=run.train.precision,
-    )
-    limit = spec_of(model).config.max_position_embeddings
-    settings = choose_input_settings(run, data.train.examples, task_type, tokenizer, limit=limit)
-    return replace(pipeline, settings=settings)
-
-
 def _validate_same_examples(directory: RunDirectory, dev: EvaluationSet) -> None:
     """Raise CheckpointError if the best model so far was chosen on other development examples."""
     if not (directory.model / EVALUATION).exists():
@@ -205,26 +156,20 @@ def _validate_same_examples(directory: RunDirectory, dev: EvaluationSet) -> None
         )
 
 
-def _continue(directory: RunDirectory, run: FinetuneRun, data: RunData, model_fingerprint: str, *, log: RunLog) -> None:
+def _continue(start: FinetuneStart, directory: RunDirectory, log: RunLog) -> None:
     """Without a checkpoint, nothing stays of the run there: it may have had another model and other rows."""
+    run, data = start.run, start.data
     if not directory.has_checkpoint:
-        directory.write_environment({**provenance(run, data), _MODEL_FINGERPRINT: model_fingerprint})
+        directory.write_environment({**provenance(run, data), _MODEL_FINGERPRINT: start.model_fingerprint})
         if data.is_split:
             write_dev_rows(directory.path, data.train, data.dev)
     directory.continue_with(run, command="finetune")
     log.write_to(directory.log)
 
 
-def _finish(
-    run: FinetuneRun,
-    data: RunData,
-    dev: EvaluationSet,
-    trained: TrainResult,
-    pipeline: Pipeline,
-    directory: RunDirectory,
-    baselines: Scores,
-) -> FinetuneResult:
+def _finish(start: FinetuneStart, directory: RunDirectory, trained: TrainResult, baselines: Scores) -> FinetuneResult:
     """The result, also written to the directory and to the card of the model."""
+    run, data, pipeline = start.run, start.data, start.pipeline
     best = _best_evaluation(directory)
     if best.step > trained.steps:
         raise CheckpointError(
@@ -254,7 +199,7 @@ def _finish(
         stopped_early_at=trained.learning_rate if trained.stopped_early else None,
         baselines=baselines,
         remarks=remarks(run, data, outcome),
-        by_layers=metrics_by_layers(directory.model, dev, as_saved, run.elastic_depth),
+        by_layers=metrics_by_layers(directory.model, start.dev, as_saved, run.elastic_depth),
         rows=data.fingerprints,
         model_fingerprint=directory.recorded(_MODEL_FINGERPRINT),
     )
@@ -268,32 +213,27 @@ def _best_evaluation(directory: RunDirectory) -> BestEvaluation:
 
 
 def _best_model(
-    run: FinetuneRun,
-    data: RunData,
-    dev: EvaluationSet,
-    pipeline: Pipeline,
-    *,
-    directory: RunDirectory,
-    world: DistributedContext,
+    start: FinetuneStart, directory: RunDirectory, world: DistributedContext
 ) -> BestModel[FittedEvaluation]:
-    workers, metric = Workers(world.rank, world.size, world.gather), data.task.metric_for_best_model
+    workers, task = Workers(world.rank, world.size, world.gather), start.data.task
+    depths, metric = start.run.elastic_depth, task.metric_for_best_model
 
     def save(model: nn.Module, found: FittedEvaluation, step: int) -> None:
         best = BestEvaluation(
             step=step,
             metric=metric,
             evaluation=found.evaluation,
-            development_examples=dev.encoded.fingerprint,
+            development_examples=start.dev.encoded.fingerprint,
             temperature=found.adjustment.temperature,
             thresholds=found.thresholds,
-            elastic_depth=run.elastic_depth,
+            elastic_depth=depths,
         )
-        of_best = replace(pipeline, model=model)
-        _save(data.task, of_best, directory.model, adjustment=found.adjustment, best=best)
+        of_best = replace(start.pipeline, model=model)
+        _save(task, of_best, directory.model, adjustment=found.adjustment, best=best)
 
     return BestModel(
-        lambda model: _evaluate(run, dev, replace(pipeline, model=model), workers),
-        metric=selection_metric(metric, run.elastic_depth),
+        lambda model: _evaluate(start, model, workers),
+        metric=selection_metric(metric, depths),
         greater_is_better=True,
         directory=directory.model,
         world=world,
@@ -301,28 +241,27 @@ def _best_model(
     )
 
 
-def _evaluate(run: FinetuneRun, dev: EvaluationSet, pipeline: Pipeline, workers: Workers) -> FittedEvaluation:
-    """The scores on the development examples."""
+def _evaluate(start: FinetuneStart, model: nn.Module, workers: Workers) -> FittedEvaluation:
+    """The scores on the development examples, with each number of layers."""
     return evaluate_depths(
-        lambda: _evaluate_depth(run, dev, pipeline, workers),
-        encoder_of(pipeline.model),
-        run.elastic_depth,
-        metric=dev.task.metric_for_best_model,
+        lambda: _evaluate_depth(start, model, workers),
+        encoder_of(model),
+        start.run.elastic_depth,
+        metric=start.data.task.metric_for_best_model,
     )
 
 
-def _evaluate_depth(
-    run: FinetuneRun, dev: EvaluationSet, pipeline: Pipeline, workers: Workers = ALONE
-) -> FittedEvaluation:
+def _evaluate_depth(start: FinetuneStart, model: nn.Module, workers: Workers = ALONE) -> FittedEvaluation:
     """The scores with the layers that the encoder runs."""
-    return evaluate_fitted(dev, pipeline, workers, calibrate=run.calibrate, tune_thresholds=run.tune_thresholds)
+    run, pipeline = start.run, replace(start.pipeline, model=model)
+    return evaluate_fitted(start.dev, pipeline, workers, calibrate=run.calibrate, tune_thresholds=run.tune_thresholds)
 
 
-def _save_milestone(run: FinetuneRun, task: Task, dev: EvaluationSet, pipeline: Pipeline, directory: Path) -> None:
+def _save_milestone(start: FinetuneStart, model: nn.Module, directory: Path) -> None:
     """A milestone is adjusted by itself: the last evaluation was of an earlier step."""
-    is_adjusted = run.calibrate or run.tune_thresholds
-    adjustment = _evaluate_depth(run, dev, pipeline).adjustment if is_adjusted else UNCHANGED
-    _save(task, pipeline, directory, adjustment=adjustment)
+    is_adjusted = start.run.calibrate or start.run.tune_thresholds
+    adjustment = _evaluate_depth(start, model).adjustment if is_adjusted else UNCHANGED
+    _save(start.data.task, replace(start.pipeline, model=model), directory, adjustment=adjustment)
 
 
 def _save(

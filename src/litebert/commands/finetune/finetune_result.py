@@ -9,9 +9,9 @@ from torch import nn
 
 from litebert.commands.finetune.best_evaluation import BestEvaluation, Metrics
 from litebert.commands.finetune.comparison import Scores
+from litebert.commands.finetune.data.run_data import RunData
 from litebert.commands.finetune.finetune_settings import FinetuneRun, LabelledFiles
 from litebert.commands.finetune.hub_results import hub_dataset, hub_results
-from litebert.commands.finetune.setup import RunData
 from litebert.commands.result import Result
 from litebert.commands.runs.model_card import HubMetadata, hub_name, model_card, name_in_card
 from litebert.files import model_name

@@ -14,8 +14,8 @@ from litebert.commands.finetune.default_settings import (
     hidden_size_of,
     settings_for_size,
 )
-from litebert.commands.finetune.model_limits import validate_fits_saved_model
 from litebert.commands.finetune.postprocessing.validate_postprocessing import validate_postprocessing
+from litebert.commands.finetune.start.model_limits import validate_fits_saved_model
 from litebert.commands.recipes import load_recipe
 from litebert.commands.runs.card_settings import CardSettings
 from litebert.commands.runs.compute import Compute

@@ -21,9 +21,9 @@ from litebert.commands.analyze.layer_analysis import layer_transitions
 from litebert.commands.ensemble.ensemble import ensemble
 from litebert.commands.ensemble.ensemble_settings import EnsembleRun
 from litebert.commands.finetune.comparison import scores_of_baseline
+from litebert.commands.finetune.data.run_data import read_data
 from litebert.commands.finetune.finetune import finetune
 from litebert.commands.finetune.finetune_settings import FinetuneRun
-from litebert.commands.finetune.setup import read_data
 from litebert.commands.pretrain.pretrain import pretrain
 from litebert.commands.pretrain.pretrain_settings import PretrainRun
 from litebert.commands.runs.run_directory import RunDirectory

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from litebert.commands.finetune.setup import TaskObjective
+from litebert.commands.finetune.data.task_objective import TaskObjective
 from litebert.model.models import ForQuestionAnswering, ForQuestionAnsweringWithNoAnswer
 from litebert.tasks.types.extractive_qa.extractive_qa import EXTRACTIVE_QA, EXTRACTIVE_QA_NO_ANSWER
 from litebert.tasks.types.extractive_qa.span_outputs import IMPOSSIBLE_WEIGHT, answer_mask

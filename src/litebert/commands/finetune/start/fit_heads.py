@@ -9,9 +9,9 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
+from litebert.commands.finetune.data.run_data import RunData
 from litebert.commands.finetune.finetune_settings import FinetuneRun
-from litebert.commands.finetune.setup import RunData
-from litebert.commands.finetune.token_pairs import pairs_of
+from litebert.commands.finetune.start.token_pairs import pairs_of
 from litebert.errors import ConfigError, DataError
 from litebert.inference.pipeline import Pipeline
 from litebert.model.encoder import encoder_of

@@ -5,8 +5,9 @@ from collections import Counter
 
 import pytest
 
+from litebert.commands.finetune.data.run_data import read_data, read_examples
+from litebert.commands.finetune.data.task_objective import loss_weights
 from litebert.commands.finetune.finetune_settings import load_finetune_config
-from litebert.commands.finetune.setup import loss_weights, read_data, read_examples
 from litebert.errors import DataError
 from support.data.benchmark_files import write_cola
 from support.data.labelled_files import write_opinions

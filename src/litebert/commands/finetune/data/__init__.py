@@ -1,0 +1,1 @@
+"""The examples of a fine-tuning run. Before: settings. After: the model that starts from them."""
