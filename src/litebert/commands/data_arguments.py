@@ -1,6 +1,7 @@
 """The labelled data of a command line: files of your own, or a benchmark."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, Self
 
@@ -43,6 +44,24 @@ class SlicedColumnArguments(ColumnArguments):
     """Column by whose values the rows are also scored separately."""
 
 
+@dataclass(frozen=True, slots=True)
+class FileExamples:
+    """A labelled file of your own."""
+
+    path: Path
+    columns: Columns
+    """The named columns."""
+
+
+@dataclass(frozen=True, slots=True)
+class SplitExamples:
+    """A split of a benchmark."""
+
+    split: BenchmarkSplit
+    directory: Path
+    """Where its files are."""
+
+
 class ExampleArguments(Settings):
     """The examples that several fine-tuned models predict: a file of your own (--data), or a split of a benchmark."""
 
@@ -61,16 +80,19 @@ class ExampleArguments(Settings):
     """With --data: what to do with a row of a table whose label is empty: `error`, or `skip` and count it."""
 
     @property
-    def benchmark_split(self) -> BenchmarkSplit | None:
-        """The split of a benchmark to predict; None for a file of your own."""
-        return predicted_split(self.task, self.split, self.split_file, default="dev", instead="--data")
+    def source(self) -> FileExamples | SplitExamples:
+        """Where the examples are; ConfigError unless exactly one place is given."""
+        split = predicted_split(self.task, self.split, self.split_file, default="dev", instead="--data")
+        match self.data, split, self.task_dir:
+            case Path() as path, None, None:
+                return FileExamples(path, self.columns.to_columns())
+            case None, BenchmarkSplit() as split, Path() as directory:
+                return SplitExamples(split, directory)
+        raise ConfigError("give either --data (a file), or --task and --task-dir (a benchmark)")
 
     @model_validator(mode="after")
     def _check_examples(self) -> Self:
-        split = self.benchmark_split
-        if (self.data is None) == (self.task_dir is None) or (split is None) != (self.task_dir is None):
-            raise ValueError("give either --data (a file), or --task and --task-dir (a benchmark)")
-        if split is not None:
+        if isinstance(self.source, SplitExamples):
             validate_not_given(self.columns.model_dump(), NO_COLUMNS.format(instead="--data"))
             validate_labels_of_benchmark(self.unlabelled_rows)
         return self

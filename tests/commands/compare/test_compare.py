@@ -9,7 +9,7 @@ from litebert.cli.main import main
 from litebert.commands.compare.compare import compare, difference_between, differences_from
 from litebert.commands.compare.compare_settings import CompareRun
 from litebert.commands.data_arguments import ColumnArguments
-from litebert.commands.ensemble.examples import examples_of_file, source_of
+from litebert.commands.ensemble.examples import examples_of_file, input_file
 from litebert.commands.ensemble.members import Member, predict_members
 from litebert.errors import ConfigError, DataError
 from litebert.inference.pipeline import Pipeline
@@ -95,7 +95,7 @@ def test_several_baselines_have_the_differences_of_one_each_and_every_model_pred
     members = list(map(Member.at, map(str, models(6))))
     groups = {"second": members[2:4], "third": members[4:]}
     run = CompareRun(models=(str(members[0].path),), baseline=(str(members[2].path),), data=opinions)
-    examples = examples_of_file(members[0], source_of(members[0], run, opinions))
+    examples = examples_of_file(members[0], input_file(members[0], run.source))
     expected = {n: difference_between(members[:2], each, examples.data, examples.task) for n, each in groups.items()}
     predicted, encoded = [], []
     for name, calls in (("predict_encoded", predicted), ("encode", encoded)):

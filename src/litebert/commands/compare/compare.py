@@ -7,7 +7,8 @@ from pathlib import Path
 from statistics import fmean
 
 from litebert.commands.compare.compare_settings import CompareRun
-from litebert.commands.ensemble.examples import Examples, examples_of_benchmark, examples_of_file, source_of
+from litebert.commands.data_arguments import SplitExamples
+from litebert.commands.ensemble.examples import Examples, examples_of_file, examples_of_split, input_file
 from litebert.commands.ensemble.members import (
     Member,
     common_precision,
@@ -147,23 +148,21 @@ def _examples_of_models(run: CompareRun, first: Member) -> ScoredExamples:
 
 
 def _read_by(run: CompareRun, first: Member) -> Examples:
-    split = run.benchmark_split
-    if split is not None and run.task_dir is not None:
-        return examples_of_benchmark(first, split, run.task_dir, metrics=run.metrics)
-    assert run.data is not None
-    source = source_of(first, run, run.data)
+    given = run.source
+    if isinstance(given, SplitExamples):
+        return examples_of_split(first, given, metrics=run.metrics)
+    source = input_file(first, given)
     return examples_of_file(first, source, metrics=run.metrics, unlabelled_rows=run.unlabelled_rows)
 
 
 def _examples(run: CompareRun) -> ScoredExamples:
     """The examples where there are only prediction files."""
-    split = run.benchmark_split
-    if split is not None and run.task_dir is not None:
-        return ScoredExamples.of_split(split, run.task_dir, metrics=run.metrics)
-    assert run.data is not None
+    given = run.source
+    if isinstance(given, SplitExamples):
+        return ScoredExamples.of_split(given.split, given.directory, metrics=run.metrics)
     files = tuple(map(Path, (*run.models, *run.baseline)))
     options = {"metrics": run.metrics, "unlabelled_rows": run.unlabelled_rows}
-    return ScoredExamples.of_file(run.data, run.columns.to_columns(), run, files=files, **options)
+    return ScoredExamples.of_file(given.path, given.columns, run, files=files, **options)
 
 
 def _mean_of(scores: Sequence[float]) -> str:

@@ -6,12 +6,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from litebert.commands.data_arguments import SplitExamples
 from litebert.commands.ensemble.ensemble_settings import EnsembleRun
 from litebert.commands.ensemble.examples import (
     Examples,
-    examples_of_benchmark,
     examples_of_file,
-    source_of,
+    examples_of_split,
+    input_file,
     with_rows,
 )
 from litebert.commands.ensemble.members import (
@@ -118,16 +119,15 @@ def _score_lines(score: EnsembleScore, count: int) -> list[str]:
 def ensemble(run: EnsembleRun) -> EnsembleResult:
     """Average the members' predictions; score them if there are labels and write them if asked to."""
     set_threads(run.threads)
-    split, members = run.benchmark_split, members_at(run.members)
-    if split is not None and run.task_dir is not None:
+    given, members = run.source, members_at(run.members)
+    if isinstance(given, SplitExamples):
         if run.out is not None:
-            _validate_benchmark_output(run.out, split)
-        return _in_memory(run, members, examples_of_benchmark(members[0], split, run.task_dir, metrics=run.metrics))
-    assert run.data is not None
-    source = source_of(members[0], run, run.data)
+            _validate_benchmark_output(run.out, given.split)
+        return _in_memory(run, members, examples_of_split(members[0], given, metrics=run.metrics))
+    source = input_file(members[0], given)
     if run.out is not None:
-        if is_dataset_name(run.data):
-            raise ConfigError(f"out: {run.data} is scored only; write its rows into a file to get their predictions")
+        if is_dataset_name(given.path):
+            raise ConfigError(f"out: {given.path} is scored only; write its rows into a file to get their predictions")
         source.validate_output(run.out)
     unlabelled = _without_labels(members[0], source)
     if unlabelled is None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from litebert.commands.data_arguments import ExampleArguments
+from litebert.commands.data_arguments import FileExamples, SplitExamples
 from litebert.commands.ensemble.members import Member
 from litebert.commands.predict.benchmark_predictions import validate_benchmark_model
 from litebert.commands.predict.input_file import InputFile
@@ -37,11 +37,10 @@ class Examples:
     """Of the file, where the predictions are written beside them."""
 
 
-def source_of(member: Member, run: ExampleArguments, path: Path) -> InputFile:
+def input_file(member: Member, given: FileExamples) -> InputFile:
     """A file of examples, as `member` read that of its training."""
-    columns = run.columns.to_columns()
-    validate_columns_apply(columns, path)
-    return InputFile.of(path, member.task_type, columns, model=member.directory)
+    validate_columns_apply(given.columns, given.path)
+    return InputFile.of(given.path, member.task_type, given.columns, model=member.directory)
 
 
 def examples_of_file(
@@ -66,11 +65,10 @@ def with_rows(examples: Examples, source: InputFile, output: Path, result: type[
     return replace(examples, rows=rows)
 
 
-def examples_of_benchmark(
-    member: Member, split: BenchmarkSplit, directory: Path, *, metrics: Sequence[str] = ()
-) -> Examples:
+def examples_of_split(member: Member, given: SplitExamples, *, metrics: Sequence[str] = ()) -> Examples:
     """The examples of a split, if `member` is a model for that benchmark."""
+    split = given.split
     validate_benchmark_model(split.task, member.task_type.name, member.spec.labels, model=member.path, numbers=True)
-    data = split.read(directory)
+    data = split.read(given.directory)
     task = task_of_benchmark(benchmark_task(split.task), data, metrics) if data.has_labels else None
     return Examples(data, task, None, split)

@@ -1,9 +1,8 @@
 """Predictions for every row of a file, in its order, or for a split of a benchmark."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from litebert.commands.fingerprint import fingerprint_of
 from litebert.commands.many_files.file_workers import (
@@ -20,35 +19,23 @@ from litebert.commands.predict.benchmark_predictions import (
     validate_benchmark_model,
     validate_submission_name,
 )
-from litebert.commands.predict.input_file import InputFile
+from litebert.commands.predict.file_prediction import file_prediction, texts_of, warn_counts
 from litebert.commands.predict.predict_settings import PredictRun
 from litebert.commands.predict.resumable_output import WindowResults, output_fingerprint, with_recorded_precision
 from litebert.commands.result import Result
 from litebert.device import resolve_device
 from litebert.errors import ConfigError, DataError
 from litebert.files import write_text
-from litebert.inference.fill_mask import FillMask
-from litebert.inference.pipeline import Pipeline, warn_truncated
+from litebert.inference.pipeline import Pipeline
 from litebert.inference.predictor import Predictor
 from litebert.model.io.hub import model_directory
-from litebert.settings import validate_not_given
 from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
 from litebert.tasks.benchmarks.benchmarks import benchmark_task
 from litebert.tasks.benchmarks.candidate_ranking import predict_ranked
-from litebert.tasks.encoded import warn_empty
 from litebert.tasks.labelled_data import LabelledData
-from litebert.tasks.masked_text import DEFAULT_TOP_K
 from litebert.tasks.read_labelled import format_of
-from litebert.tasks.readers.columns import Columns, validate_columns_read
-from litebert.tasks.readers.tables import Table
 from litebert.tasks.readers.text_files import format_ending, plain_name
-from litebert.tasks.results import FilledMasks
 from litebert.tasks.types.extractive_qa.question_settings import NoAnswerThreshold
-
-PRETRAINED_USES: Final = (
-    "it fills masks, and `litebert embed` writes its embeddings; for labels or answers, fine-tune it first "
-    "(`litebert finetune`)"
-)
 
 
 @dataclass(frozen=True)
@@ -90,7 +77,7 @@ def _predict_one(run: PredictRun) -> PredictResult:
     if not run.input.is_file():
         found = "is a directory; give a file, or the benchmark that it holds (--task)" if run.input.is_dir() else ""
         raise DataError(f"{run.input}: {found or 'no such file; check the path'}")
-    _texts_of(run).validate_output(run.output)  # before the model is loaded, which takes longer
+    texts_of(run).validate_output(run.output)  # before the model is loaded, which takes longer
     run = with_recorded_precision(run, run.output, _partial_fingerprint)
     return _predict_file(run, _load(run))
 
@@ -98,7 +85,7 @@ def _predict_one(run: PredictRun) -> PredictResult:
 def _predict_files(run: PredictRun) -> FilesWritten:
     tasks = file_tasks(run.input, run.output, lambda path: _output_name(path, run.files.output_suffix))
     for task in tasks:
-        _texts_of(run.model_copy(update={"input": task.source})).validate_output(task.output)
+        texts_of(run.model_copy(update={"input": task.source})).validate_output(task.output)
     run = with_kept_precision(run, run.output)
     job = FileJob(run=run, load=_load, work=_predict_file, fingerprint=_fingerprint)
     return write_files(tasks, job, run.output, run.files)
@@ -110,17 +97,6 @@ def _output_name(path: Path, suffix: str | None) -> str:
     if (file_format := format_of(path)) and file_format.write_directory:
         return stem
     return stem + (suffix or {".txt": ".jsonl", ".parquet": ".jsonl"}.get(ending, ending))
-
-
-def _texts_of(run: PredictRun) -> InputFile:
-    """The input as any model reads it: texts with the line they come from."""
-
-    def texts(table: Table, columns: Columns) -> list[tuple[str, int]]:
-        return list(zip(table.texts(columns.text_name), [row.line for row in table.rows], strict=True))
-
-    return InputFile(
-        path=run.input, read_inputs=texts, columns=run.columns, saved=None, file_format=format_of(run.input)
-    )
 
 
 def _load(run: PredictRun) -> Predictor:
@@ -146,40 +122,18 @@ def _partial_fingerprint(run: PredictRun) -> str:
 
 
 def _predict_file(run: PredictRun, predictor: Predictor) -> PredictResult:
-    model = Path(run.model)
-    if isinstance(predictor.backend, FillMask):
-        source, result = _texts_of(run), FilledMasks
-        if source.file_format is not None:
-            raise ConfigError(
-                f"{run.input}: needs a fine-tuned model, but {run.model} is pretrained: {PRETRAINED_USES}"
-            )
-        _validate_columns(run, ("text",), predictor.task)
-        if run.top_k is not None and run.output.suffix != ".jsonl":
-            raise ConfigError(f"top_k: {run.output} holds the best candidate only; write a .jsonl file for several")
-    elif isinstance(predictor.backend, Pipeline):
-        task_type = predictor.backend.task_type
-        source, result = InputFile.of(run.input, task_type, run.columns, model=model), task_type.result
-        _validate_columns(run, () if source.file_format else task_type.reader.input_columns, predictor.task)
-        validate_not_given({"top_k": run.top_k}, f"not used for {predictor.task}; leave it out")
-    else:
-        raise ConfigError(f"model: {run.model} has no head for predictions; `litebert embed` writes its embeddings")
-    written = source.predict_into(
+    rows = file_prediction(run, predictor)
+    written = rows.source.predict_into(
         run.output,
-        lambda examples: _results(predictor, examples, run.top_k or DEFAULT_TOP_K),
-        result=result,
-        models=[model],
+        rows.predict,
+        result=rows.result,
+        models=[Path(run.model)],
         settings=_settings(run.model_copy(update={"precision": predictor.precision})),
         precisions=[predictor.precision],
-        validate=lambda examples: _validate_inputs(predictor, examples, run.input),
+        validate=rows.validate,
     )
-    _warn(run, predictor, written.counts, rows=written.rows)
+    rows.warn(written.counts, written.rows)
     return PredictResult(run.output, predictor.task, written.rows, written.counts, predictor.threshold)
-
-
-def _validate_columns(run: PredictRun, read: Sequence[str], task: str) -> None:
-    """Raise ConfigError for a named column that is not read of this input."""
-    ending = format_ending(run.input)
-    validate_columns_read(run.columns, () if ending == ".txt" else read, f"{task} and {ending} files")
 
 
 def _predict_benchmark(run: PredictRun, split: BenchmarkSplit) -> PredictResult:
@@ -196,49 +150,13 @@ def _predict_benchmark(run: PredictRun, split: BenchmarkSplit) -> PredictResult:
     if run.decision == "rank":
         predicted = WindowResults(_ranked(run, split, predictor.backend, data))
     else:
-        predicted = _task_results(predictor.backend, data.examples)
+        predicted = WindowResults(*predictor.backend.results_and_counts(data.examples))
     write_text(run.output, submission_text(split.task, data, predicted.results))
     accuracy, rows, counts = correct_share(data, predicted.results), len(predicted.results), dict(predicted.counts)
-    _warn(run, predictor, counts, rows=rows)
+    warn_counts(run.input, predictor.backend, counts, rows)
     return PredictResult(run.output, predictor.task, rows, counts, accuracy=accuracy)
 
 
 def _ranked(run: PredictRun, split: BenchmarkSplit, pipeline: Pipeline, data: LabelledData) -> list[Any]:
     ranked = predict_ranked(split, run.input, data.examples, labels=pipeline.labels, predict=pipeline.predict)
     return pipeline.decode(ranked, data.examples)
-
-
-def _results(predictor: Predictor, examples: Sequence[Any], top_k: int) -> WindowResults:
-    if isinstance(predictor.backend, Pipeline):
-        return _task_results(predictor.backend, examples)
-    assert isinstance(predictor.backend, FillMask)
-    return WindowResults(predictor.backend.results([text for text, _ in examples], top_k=top_k))
-
-
-def _validate_inputs(predictor: Predictor, examples: Sequence[Any], path: Path) -> None:
-    """Raise DataError for examples that the model cannot predict."""
-    if isinstance(predictor.backend, Pipeline):
-        predictor.backend.task_type.validate_inputs(examples, predictor.backend.tokenizer)
-    elif isinstance(predictor.backend, FillMask):
-        _validate_masks(predictor.backend, examples, path)
-
-
-def _validate_masks(fill_mask: FillMask, examples: Sequence[Any], path: Path) -> None:
-    """Raise DataError for a text whose masks a masked language model cannot fill in."""
-    for text, line in examples:
-        try:
-            fill_mask.encode(text)
-        except DataError as error:
-            raise DataError(
-                f"{path}:{line}: {error}. The model is pretrained, not fine-tuned: {PRETRAINED_USES}"
-            ) from None
-
-
-def _task_results(pipeline: Pipeline, examples: Sequence[Any]) -> WindowResults:
-    return WindowResults(*pipeline.results_and_counts(examples))
-
-
-def _warn(run: PredictRun, predictor: Predictor, counts: dict[str, int], *, rows: int) -> None:
-    if isinstance(predictor.backend, Pipeline):
-        warn_truncated(run.input, counts.get("truncated", 0), rows=rows, settings=predictor.backend.settings)
-        warn_empty(run.input, counts.get("empty", 0), rows=rows)
