@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from litebert.analysis.plots import check_plotting
+from litebert.commands.reproduce.cell_precision import cells_with_one_precision
 from litebert.commands.reproduce.cells import Cell, Inputs, RowCells, cells_of, unique
 from litebert.commands.reproduce.claims import require_scipy, verdict
-from litebert.commands.reproduce.pinned_data import pin_data
-from litebert.commands.reproduce.pinned_precision import cells_with_one_precision
+from litebert.commands.reproduce.data_digests import record_digests
 from litebert.commands.reproduce.plan import Plan, plan
 from litebert.commands.reproduce.pretraining_sweep_settings import PretrainingSweep
 from litebert.commands.reproduce.report import LEGEND, TableReport, write_figures
@@ -119,7 +119,7 @@ def run_tables(
     with locked_directory(out):
         cells = unique(cell for of_table in rows.values() for cell in all_cells(of_table))
         (out / "cells").mkdir(parents=True, exist_ok=True)  # by which a directory of tables is recognized
-        pin_data(cells, paths)
+        record_digests(cells, paths)
         cells = cells_with_one_precision(cells, paths)
         try:
             failed = run_cells(cells, paths, inputs, jobs=jobs)

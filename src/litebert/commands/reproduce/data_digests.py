@@ -17,7 +17,7 @@ from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
 FILE: Final = "data.json"
 
 
-def pin_data(cells: Sequence[Cell], paths: CellPaths) -> None:
+def record_digests(cells: Sequence[Cell], paths: CellPaths) -> None:
     """Record the digests of the files that the cells are fine-tuned and scored on in `OUT/data.json`.
 
     Raises CheckpointError if a file has another digest than at the first run, or the record is damaged.

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
+from litebert.commands.reproduce.cell_precision import cells_with_one_precision
 from litebert.commands.reproduce.cells import Cell, Inputs, cells_of, unique
-from litebert.commands.reproduce.pinned_precision import cells_with_one_precision
 from litebert.commands.reproduce.scheduler import CellPaths, needed_cells
 from litebert.commands.reproduce.scores import all_cells
 from litebert.commands.reproduce.tables.paper_tables import load_table
