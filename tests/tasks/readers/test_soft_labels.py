@@ -336,7 +336,11 @@ def test_class_weights_and_the_constant_prediction_count_probabilities(tmp_path)
     assert CLASSIFICATION.baselines.constant_loss(data) == close_to(
         -0.6 * math.log(0.6) - 0.4 * math.log(0.4), torch.float64
     )
+    assert CLASSIFICATION.baselines.lowest_loss(data) == close_to(CLASSIFICATION.baselines.constant_loss(data))
+    certain = read(tmp_path, *[soft(a=1, b=0), {"label": "b"}] * 5)
+    assert CLASSIFICATION.baselines.lowest_loss(certain) == 0
     several = read(tmp_path, soft(a=0.2, b=0.4), soft(a=0.2, b=0.4))
+    assert MULTI_LABEL.baselines.lowest_loss(several) == close_to(MULTI_LABEL.baselines.constant_loss(several))
     assert MULTI_LABEL.loss.class_weights("balanced", several) == close_to([4.0, 1.5], torch.float64)
 
 

@@ -104,8 +104,9 @@ def _failure(run: FinetuneRun, data: RunData, outcome: Outcome) -> str:
     scale = score_scale(run, data.train)
     constant = task_type.baselines.constant_loss(data.train) / (scale.std**2 if scale else 1)
     loss = float(np.mean(outcome.train_losses[-max(1, len(outcome.train_losses) // 10) :]))
+    lowest = task_type.baselines.lowest_loss(data.train)
     # Written so that a loss that is not a number counts as well.
-    if not loss < SIMILAR * constant and not _better_than_constant(outcome):
+    if not loss - lowest < SIMILAR * (constant - lowest) and not _better_than_constant(outcome):
         return f"the model did not learn: its training loss is {loss:.3f}, that of a constant prediction {constant:.3f}"
     return ""
 

@@ -194,6 +194,8 @@ class Baselines:
     """A linear model, which needs the extra `eval`."""
     constant_loss: Callable[[LabelledData], float]
     """Training loss of the best constant prediction."""
+    lowest_loss: Callable[[LabelledData], float] = lambda train: 0.0
+    """Training loss of the best prediction of all, which is above 0 for soft labels."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -69,8 +69,30 @@ def _regression_of_each(task: Task, train: LabelledData, dev: LabelledData) -> d
 
 def _binary_entropy(train: LabelledData) -> float:
     shares = label_masses(train.examples, len(train.labels or ())) / len(train.examples)
-    shares = np.clip(np.stack([shares, 1 - shares]), 1e-12, 1)
-    return float(-(shares * np.log(shares)).sum(0).mean())
+    return float(_entropies(np.stack([shares, 1 - shares])).sum(0).mean())
+
+
+def _entropy_of_rows(train: LabelledData) -> float:
+    """The mean over all rows of the entropy of their soft labels, which no prediction of classes is below."""
+    return float(_entropies(_soft_labels(train)).sum()) / len(train.examples)
+
+
+def _binary_entropy_of_rows(train: LabelledData) -> float:
+    """The same of labels that are predicted each by itself, and the mean over labels."""
+    shares = _soft_labels(train)
+    total = _entropies(np.stack([shares, 1 - shares])).sum()
+    return float(total) / (len(train.examples) * len(train.labels or ()))
+
+
+def _soft_labels(train: LabelledData) -> np.ndarray:
+    """Float64 [N, C] of the rows that have soft labels."""
+    given = [each.soft_label for each in train.examples if each.soft_label is not None]
+    return np.array(given, dtype=np.float64).reshape(len(given), len(train.labels or ()))
+
+
+def _entropies(shares: np.ndarray) -> np.ndarray:
+    """-p log p of each share; 0 for 0."""
+    return -shares * np.log(np.clip(shares, 1e-12, 1))
 
 
 def _mean_score(task: Task, train: LabelledData, dev: LabelledData) -> dict[str, float]:
@@ -145,11 +167,13 @@ CLASS_BASELINES: Final = Baselines(
     constant=("majority class", _majority_class),
     linear=("tf-idf and logistic regression", _logistic_regression),
     constant_loss=_entropy,
+    lowest_loss=_entropy_of_rows,
 )
 LABEL_BASELINES: Final = Baselines(
     constant=("majority of each label", _majority_of_each),
     linear=("tf-idf and logistic regression", _regression_of_each),
     constant_loss=_binary_entropy,
+    lowest_loss=_binary_entropy_of_rows,
 )
 SCORE_BASELINES: Final = Baselines(
     constant=("mean score", _mean_score),
