@@ -12,6 +12,7 @@ import pytest
 from litebert.cli.main import main
 from litebert.commands.predict import input_file
 from litebert.commands.predict import predict as predict_module
+from litebert.inference.pipeline import Pipeline
 
 
 @pytest.fixture
@@ -97,16 +98,16 @@ def signalled(monkeypatch):
         raise AssertionError("the signal was not handled")
 
     def install(number):
-        task_results, windows = predict_module._task_results, []
+        results_and_counts, windows = Pipeline.results_and_counts, []
 
         def with_signal(pipeline, examples):
             windows.append(examples)
             if len(windows) == 2:
                 os.kill(os.getpid(), number)
-            return task_results(pipeline, examples)
+            return results_and_counts(pipeline, examples)
 
         monkeypatch.setattr(input_file, "ROWS_PER_WINDOW", 2)
-        monkeypatch.setattr(predict_module, "_task_results", with_signal)
+        monkeypatch.setattr(Pipeline, "results_and_counts", with_signal)
 
     before = signal.signal(signal.SIGTERM, fail)
     # Programs in the background of a shell ignore SIGINT, and so would this one.

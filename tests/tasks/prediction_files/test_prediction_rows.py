@@ -55,6 +55,10 @@ def test_columns_of_a_probability_each_are_those_of_all_labels(tmp_path):
 
 def test_columns_of_other_probabilities_than_those_of_the_predictions_are_not_read(tmp_path, caplog):
     caplog.set_level("INFO", "litebert")
+    letters = "prediction,probability_A,probability_B\nyes|,0.9,0.1\nno,0.1,0.9\n"
+    assert "probabilities" not in read_prediction_rows(written(tmp_path / "letters.csv", letters)).columns
+    empty = "prediction,probability_yes,probability_no\nyes|,0.9,0.1\nperhaps,0.1,0.9\n"
+    assert "probabilities" not in read_prediction_rows(written(tmp_path / "empty.csv", empty)).columns
     own = "probability_human,probability_machine,prediction\n0.9,0.1,yes\n0.2,0.8,no\n"
     assert "probabilities" not in read_prediction_rows(written(tmp_path / "own.csv", own)).columns
     assert "not read: probability_human, probability_machine, as the prediction 'yes' is none of" in caplog.text

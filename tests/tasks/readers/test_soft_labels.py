@@ -172,6 +172,13 @@ def test_csv_cells_have_probabilities_as_json(tmp_path):
     assert [each.soft_label for each in data.examples] == [(0.25, 0.75, 0), None, None, None]
 
 
+@pytest.mark.parametrize("value", ["{'a': 0.3, 'b': 0.7}", '{"a": 0.3, "b": 0,7}', '{"a": 0.3, "a": 0.7}'])
+def test_csv_cells_in_braces_that_are_not_json_are_refused(value):
+    rows = tuple(Row(number, {"text": "t", "label": each}) for number, each in enumerate(["a", "b", value], start=2))
+    with pytest.raises(DataError, match=r"rows.csv:4: field 'label': expected JSON, such as .*, found"):
+        soft_labels(Table("rows.csv", ("text", "label"), rows), text="text", label="label", task_type=None)
+
+
 def test_rows_with_labels_and_probabilities_are_counted_also_if_all_have_both(tmp_path, caplog):
     caplog.set_level("INFO", "litebert")
     rows = [{"label": label, **soft(a=0.5, b=0.5)} for label in "ab"]

@@ -10,7 +10,8 @@ from litebert.errors import MissingExtraError
 from litebert.tasks.labelled_data import Example, LabelledData
 from litebert.tasks.read_labelled import task_for
 from litebert.tasks.readers.columns import Columns
-from litebert.tasks.types.registry import get_task_type
+from litebert.tasks.types.pronoun_resolution.pronoun_examples import PronounExample
+from litebert.tasks.types.registry import get_task_type, task_types
 
 pytest.importorskip("sklearn")
 WORDS = {"good": ("wonderful", "great", "lovely"), "bad": ("awful", "dull", "poor")}
@@ -87,3 +88,11 @@ def test_linear_baseline_of_texts_without_words_reads_their_characters():
     rows = tuple(Example(text=texts[target], target=target) for target in (0, 1) * 4)
     data = LabelledData(Path("t.csv"), "classification", rows, ("a", "b"), "")
     assert scores(data, ("accuracy",))[1]["accuracy"] == 1.0
+
+
+@pytest.mark.parametrize("task_type", [each for each in task_types() if each.baselines], ids=lambda each: each.name)
+def test_lowest_loss_of_plain_labels_is_zero_for_the_examples_of_every_task_type(task_type):
+    is_pronoun = task_type.name == "pronoun_resolution"
+    example = PronounExample(text="it", pronoun=(0, 2), candidate="a", target=0) if is_pronoun else Example(text="a")
+    data = LabelledData(Path("rows.csv"), task_type.name, (example,), ("a", "b"), "")
+    assert task_type.baselines.lowest_loss(data) == 0

@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 Scores = dict[str, Metrics]
 """Metrics by baseline."""
 SIMILAR: Final = 0.98
-"""A training loss above this share of that of constant predictions is not below it."""
+"""A training loss above this share of that of constant predictions is not below it; both above the lowest loss."""
 FEW_TRAIN_ROWS: Final = 500
 FEW_EVAL_ROWS: Final = 50
 """Below it chance alone reaches a Matthews correlation of 0.3, which has no interval."""
@@ -107,7 +107,11 @@ def _failure(run: FinetuneRun, data: RunData, outcome: Outcome) -> str:
     lowest = task_type.baselines.lowest_loss(data.train)
     # Written so that a loss that is not a number counts as well.
     if not loss - lowest < SIMILAR * (constant - lowest) and not _better_than_constant(outcome):
-        return f"the model did not learn: its training loss is {loss:.3f}, that of a constant prediction {constant:.3f}"
+        of_soft = f", the lowest possible for its soft labels {lowest:.3f}" if lowest else ""
+        return (
+            f"the model did not learn: its training loss is {loss:.3f}, that of a constant prediction {constant:.3f}"
+            f"{of_soft}"
+        )
     return ""
 
 

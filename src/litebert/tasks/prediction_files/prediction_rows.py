@@ -125,7 +125,7 @@ def _with_probabilities(table: Table) -> Table:
     labels = {name.removeprefix(PROBABILITY_OF): name for name in table.columns if name.startswith(PROBABILITY_OF)}
     if len(labels) < 2 or PROBABILITIES in table.columns:
         return table
-    if other := _not_among(table, labels):
+    if (other := _not_among(table, labels)) is not None:
         names = ", ".join(labels.values())
         logger.info("%s: not read: %s, as the prediction %r is none of these labels", table.path, names, other)
         return table
@@ -140,13 +140,13 @@ def _with_probabilities(table: Table) -> Table:
 def _not_among(table: Table, labels: Collection[str]) -> str | None:
     """A prediction that is not among `labels`, of which a row may have several; None without one.
 
-    Options are predicted by their letters, numbers or texts, and have probabilities by their letters.
+    Options have probabilities by their letters, and are also predicted by their numbers.
     """
-    known = label_positions(sorted_labels(labels))
-    if PREDICTION not in table.columns or set(labels) == set(LETTERS[: len(labels)]):
-        return None
-    found = (name for row in table.rows for name in _labels_of(row.values[PREDICTION], known) if name not in known)
-    return next(found, None)
+    known: Collection[str] = label_positions(sorted_labels(labels))
+    if set(labels) == set(LETTERS[: len(labels)]):
+        known = {*known, *map(str, range(len(labels)))}
+    values = [row.values[PREDICTION] for row in table.rows] if PREDICTION in table.columns else []
+    return next((name for value in values for name in _labels_of(value, known) if name not in known), None)
 
 
 def _labels_of(value: Any, known: Collection[str]) -> list[str]:

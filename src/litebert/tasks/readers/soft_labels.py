@@ -93,7 +93,7 @@ def soft_labels(table: Table, *, text: str, label: str, task_type: str | None) -
     are divided by their sum.
 
     Raises:
-        DataError: a value is not a number from 0 to 1, or most rows sum to 1, but not all.
+        DataError: an object is not JSON, a value is not a number from 0 to 1, or most rows sum to 1, but not all.
     """
     if task_type not in (None, *TASK_TYPES) or text not in table.columns:
         return None
@@ -118,22 +118,24 @@ def soft_labels(table: Table, *, text: str, label: str, task_type: str | None) -
 
 
 def _with_objects(table: Table, label: str) -> Table:
-    """The table with the objects that its cells of text hold."""
+    """The table with the objects that its cells of text hold; DataError for one that is not JSON."""
     rows = []
     for row in table.rows:
-        objects = {name: _object(row.values.get(name)) for name in (label, PROBABILITIES) if name in row.values}
+        names = [name for name in (label, PROBABILITIES) if name in row.values]
+        where = f"{table.path}:{row.line}"
+        objects = {name: _object(row.values[name], f"{where}: field {name!r}") for name in names}
         rows.append(Row(row.line, {**row.values, **objects}))
     return Table(table.path, table.columns, tuple(rows))
 
 
-def _object(value: Any) -> Any:
-    """The JSON object that a text is; any other value as it is."""
-    if not isinstance(value, str) or not value.lstrip().startswith("{"):
+def _object(value: Any, where: str) -> Any:
+    """The JSON object that a text in braces is; any other value as it is."""
+    if not isinstance(value, str) or not (value.lstrip().startswith("{") and value.rstrip().endswith("}")):
         return value
     try:
         return json.loads(value, object_pairs_hook=without_duplicates)
     except (ValueError, RecursionError):
-        return value
+        raise DataError(f'{where}: expected JSON, such as {{"bad": 0.25, "good": 0.75}}, found {value!r:.80}') from None
 
 
 def _column(row: Row, label: str) -> str | None:

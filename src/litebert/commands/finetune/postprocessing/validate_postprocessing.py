@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 def has_thresholds(task_type: TaskType, labels: Sequence[str]) -> bool:
     """Whether `tune_thresholds` can choose any: of labels that are predicted each by itself, or of two classes."""
-    return task_type.predicts_each_label or (task_type.predicts_one_class and len(labels) == 2)
+    is_of_classes = task_type.predicts_one_class and task_type.has_labels
+    return task_type.predicts_each_label or (is_of_classes and len(labels) == 2)
 
 
 def validate_postprocessing(
