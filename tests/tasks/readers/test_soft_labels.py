@@ -166,10 +166,10 @@ def test_a_row_without_a_label_has_its_probabilities(tmp_path, missing):
 
 def test_csv_cells_have_probabilities_as_json(tmp_path):
     path = tmp_path / "rows.csv"
-    path.write_text('text,label\none,"{""a"": 0.25, ""b"": 0.75}"\ntwo,a\nthree,{braces\nfour,{braces\n')
+    path.write_text('text,label\none,"{""a"": 0.25, ""b"": 0.75}"\ntwo,a\nthree,{braces\nfour,{name}\n')
     data = read_labelled(path, options=TRAINING)
-    assert data.labels == ("a", "b", "{braces")
-    assert [each.soft_label for each in data.examples] == [(0.25, 0.75, 0), None, None, None]
+    assert data.labels == ("a", "b", "{braces", "{name}")
+    assert [each.soft_label for each in data.examples] == [(0.25, 0.75, 0, 0), None, None, None]
 
 
 @pytest.mark.parametrize("value", ["{'a': 0.3, 'b': 0.7}", '{"a": 0.3, "b": 0,7}', '{"a": 0.3, "a": 0.7}'])
@@ -177,6 +177,21 @@ def test_csv_cells_in_braces_that_are_not_json_are_refused(value):
     rows = tuple(Row(number, {"text": "t", "label": each}) for number, each in enumerate(["a", "b", value], start=2))
     with pytest.raises(DataError, match=r"rows.csv:4: field 'label': expected JSON, such as .*, found"):
         soft_labels(Table("rows.csv", ("text", "label"), rows), text="text", label="label", task_type=None)
+
+
+def test_csv_cells_have_probabilities_beside_an_empty_label(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text(
+        'text,label,probabilities\none,,"{""a"": 0.25, ""b"": 0.75}"\ntwo,-1,"{""a"": 1, ""b"": 1e-12}"\nthree,a,\n'
+    )
+    data = read_labelled(path, options=TRAINING)
+    assert [each.soft_label for each in data.examples] == [(0.25, 0.75), close_to((1.0, 1e-12)), None]
+
+
+def test_probabilities_beside_a_label_are_not_read_and_may_be_anything(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("text,label,probabilities\none,a,{'a': 1}\ntwo,b,{'b': 1}\n")
+    assert read_labelled(path, options=TRAINING).labels == ("a", "b")
 
 
 def test_rows_with_labels_and_probabilities_are_counted_also_if_all_have_both(tmp_path, caplog):

@@ -97,7 +97,7 @@ def label_indices(table: Table, label: str, values: Sequence[str], names: Sequen
     known = label_positions(names)
     for row, value in zip(table.rows, values, strict=True):
         if value not in known:
-            _require_known(table, row.line, label, value, names)
+            raise _unknown_label(table, row.line, label, value, names)
     return [known[value] for value in values]
 
 
@@ -154,7 +154,7 @@ def label_indicators(
     for row, given in zip(table.rows, lists, strict=True):
         for value in given:
             if value not in known:
-                _require_known(table, row.line, label, value, names)
+                raise _unknown_label(table, row.line, label, value, names)
     indices = [{known[value] for value in given} for given in lists]
     return [tuple(float(index in given) for index in range(len(names))) for given in indices]
 
@@ -176,15 +176,14 @@ def weights_by_label(weights: Mapping[str, float], labels: Sequence[str]) -> np.
     return np.array([weights.get(label, 1.0) for label in labels])
 
 
-def _require_known(table: Table, line: int, label: str, value: str, known: Collection[str]) -> None:
-    if value not in known:
-        if value == UNLABELLED:
-            raise DataError(
-                f"{table.path}:{line}: field {label!r}: -1 marks a row without a label, as in test splits of the hub; "
-                "give a file with labels, or use `predict`"
-            )
-        shown = ", ".join(repr(name) for name in list(known)[:20])
-        raise DataError(
-            f"{table.path}:{line}: field {label!r}: unknown label {value!r}{did_you_mean(value, known)}; "
-            f"the labels of training are {shown}"
+def _unknown_label(table: Table, line: int, label: str, value: str, names: Collection[str]) -> DataError:
+    where = f"{table.path}:{line}: field {label!r}"
+    if value == UNLABELLED:
+        return DataError(
+            f"{where}: -1 marks a row without a label, as in test splits of the hub; give a file with labels, or use "
+            "`predict`"
         )
+    shown = ", ".join(repr(name) for name in list(names)[:20])
+    return DataError(
+        f"{where}: unknown label {value!r}{did_you_mean(value, names)}; the labels of training are {shown}"
+    )

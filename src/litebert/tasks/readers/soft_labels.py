@@ -9,7 +9,7 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 from litebert.errors import DataError, did_you_mean
 from litebert.tasks.readers.label_columns import (
@@ -118,20 +118,29 @@ def soft_labels(table: Table, *, text: str, label: str, task_type: str | None) -
 
 
 def _with_objects(table: Table, label: str) -> Table:
-    """The table with the objects that its cells of text hold; DataError for one that is not JSON."""
-    rows = []
-    for row in table.rows:
-        names = [name for name in (label, PROBABILITIES) if name in row.values]
-        where = f"{table.path}:{row.line}"
-        objects = {name: _object(row.values[name], f"{where}: field {name!r}") for name in names}
-        rows.append(Row(row.line, {**row.values, **objects}))
-    return Table(table.path, table.columns, tuple(rows))
+    """The table with the objects that its cells of text hold; DataError for one that is read and is not JSON."""
+    rows = tuple(_with_objects_of_row(table, row, label) for row in table.rows)
+    return Table(table.path, table.columns, rows)
 
 
-def _object(value: Any, where: str) -> Any:
-    """The JSON object that a text in braces is; any other value as it is."""
-    if not isinstance(value, str) or not (value.lstrip().startswith("{") and value.rstrip().endswith("}")):
-        return value
+def _with_objects_of_row(table: Table, row: Row, label: str) -> Row:
+    """The row itself if no cell is to be read as an object: most tables have none."""
+    objects = {}
+    for name in (label, PROBABILITIES):
+        value = row.values.get(name)
+        if _is_object_text(value) and (name == label or _is_missing(row, label)):
+            objects[name] = _object(value, f"{table.path}:{row.line}: field {name!r}")
+    return Row(row.line, {**row.values, **objects}) if objects else row
+
+
+def _is_object_text(value: Any) -> TypeGuard[str]:
+    """Whether a value is a text that looks like an object; one without a colon, such as `{name}`, is a label."""
+    if not isinstance(value, str) or ":" not in value:
+        return False
+    return value.lstrip().startswith("{") and value.rstrip().endswith("}")
+
+
+def _object(value: str, where: str) -> Any:
     try:
         return json.loads(value, object_pairs_hook=without_duplicates)
     except (ValueError, RecursionError):
@@ -143,10 +152,16 @@ def _column(row: Row, label: str) -> str | None:
     value, beside = row.values.get(label), row.values.get(PROBABILITIES)
     if _is_soft(value):
         return label
-    is_missing = (is_unlabelled(row, label) and value != []) or (
-        str(value).strip() in (UNLABELLED, f"{UNLABELLED}.0") and isinstance(beside, dict) and UNLABELLED not in beside
-    )
-    return PROBABILITIES if is_missing and _is_soft(beside) else None
+    return PROBABILITIES if _is_soft(beside) and _is_missing(row, label) else None
+
+
+def _is_missing(row: Row, label: str) -> bool:
+    """Whether a row has no label, not even none of several; -1 is none where it has no probability."""
+    value, beside = row.values.get(label), row.values.get(PROBABILITIES)
+    if is_unlabelled(row, label):
+        return value != []
+    is_marked = str(value).strip() in (UNLABELLED, f"{UNLABELLED}.0")
+    return is_marked and (_is_object_text(beside) or (isinstance(beside, dict) and UNLABELLED not in beside))
 
 
 def _is_soft(value: Any) -> bool:

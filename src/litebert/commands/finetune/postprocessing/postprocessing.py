@@ -66,8 +66,9 @@ def _with_thresholds(
     names = [name for name in dev.task.metrics if not METRICS[name].takes_probabilities]
 
     def scores(adjusted: Float[np.ndarray, "N T"]) -> dict[str, float]:
-        predicted = (adjusted >= MULTI_LABEL_THRESHOLD).astype(int)
-        return measure(names, predicted.reshape(targets.shape), targets)
+        # Of two equal probabilities the first class is predicted.
+        predicted = adjusted > MULTI_LABEL_THRESHOLD if two_classes else adjusted >= MULTI_LABEL_THRESHOLD
+        return measure(names, predicted.astype(int).reshape(targets.shape), targets)
 
     thresholds = ThresholdScores(
         tuned=tuned,
