@@ -2,7 +2,7 @@
 
 import pytest
 
-from litebert.commands.many_files.file_workers import FileWorkers
+from litebert.commands.many_files.file_arguments import FileWorkers
 from litebert.errors import ConfigError
 from litebert.machine import MOST_PROCESSES_PER_CORE, num_cores, validate_processes
 from litebert.serving.serve_settings import ServeSettings

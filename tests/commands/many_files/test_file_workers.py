@@ -14,7 +14,7 @@ from litebert.commands.embed.embed_settings import EmbedRun
 from litebert.commands.evaluate.evaluate import evaluate
 from litebert.commands.evaluate.evaluate_settings import EvaluateRun
 from litebert.commands.many_files import file_workers
-from litebert.commands.many_files.file_workers import FileWorkers, is_pattern
+from litebert.commands.many_files.file_arguments import FileWorkers, is_pattern
 from litebert.commands.predict import predict as predict_module
 from litebert.commands.predict.predict import predict
 from litebert.commands.predict.predict_settings import PredictRun

@@ -2,10 +2,11 @@
 
 from dataclasses import asdict
 
-from litebert.commands.data_arguments import SlicedColumnArguments
+from litebert.commands.data_arguments import FileExamples, SlicedColumnArguments
 from litebert.commands.ensemble.ensemble import ensemble
 from litebert.commands.ensemble.ensemble_settings import EnsembleRun
 from litebert.commands.evaluate.evaluate_labelled import BenchmarkExamples, LabelledExamples
+from litebert.commands.evaluate.evaluate_settings import DevelopmentSplits
 from litebert.commands.glue_submission.glue_submission import glue_submission
 from litebert.commands.glue_submission.glue_submission_settings import GlueSubmissionRun
 from litebert.commands.predict.predict import predict
@@ -23,13 +24,14 @@ def load_pipeline(model):
 def evaluate_file(model, file, columns=None, **options):
     """The scores on a labelled file, in fp32."""
     pipeline = load_pipeline(model)
-    return LabelledExamples.read(model, file, columns or Columns(), pipeline=pipeline, **options).score(pipeline)
+    examples = FileExamples(file, columns or Columns())
+    return LabelledExamples.read(model, examples, pipeline=pipeline, **options).score(pipeline)
 
 
-def evaluate_task(model, name, directory, *, report=None, **options):
+def evaluate_task(model, name, directory, *, report=None, files=None, **options):
     """The scores on a benchmark, in fp32."""
-    pipeline = load_pipeline(model)
-    return BenchmarkExamples.read(model, name, directory, pipeline=pipeline, **options).score(pipeline, report=report)
+    pipeline, splits = load_pipeline(model), DevelopmentSplits(name, directory, files or {})
+    return BenchmarkExamples.read(model, splits, pipeline=pipeline, **options).score(pipeline, report=report)
 
 
 def run_ensemble(members, data, columns=None, *, split=None, **options):

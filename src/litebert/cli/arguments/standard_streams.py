@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from types import FrameType
 from typing import Final
 
-from litebert.commands.many_files.file_workers import is_pattern
+from litebert.commands.many_files.file_arguments import is_pattern
 from litebert.commands.predict.predict_settings import PredictRun
 from litebert.errors import ConfigError, LitebertError, StoppedBySignalError
 

@@ -16,11 +16,11 @@ from litebert.commands.embed.vector_files import (
     write_parquet,
 )
 from litebert.commands.fingerprint import fingerprint_of
+from litebert.commands.many_files.file_arguments import is_pattern
 from litebert.commands.many_files.file_workers import (
     FileJob,
     FilesWritten,
     file_tasks,
-    is_pattern,
     with_kept_precision,
     write_files,
 )
@@ -71,9 +71,8 @@ def _embed_files(run: EmbedRun) -> FilesWritten:
     validate_suffix(tasks[0].output, VECTOR_SUFFIXES)
     for task in tasks:
         validate_not_input(task.output, task.source)
-    run = with_kept_precision(run, run.output)
-    job = FileJob(run=run, load=_load, work=_embed_file, fingerprint=fingerprint)
-    return write_files(tasks, job, run.output, run.files)
+    job = FileJob(run=with_kept_precision(run), load=_load, work=_embed_file, fingerprint=fingerprint)
+    return write_files(tasks, job)
 
 
 def _with_recorded_precision(run: EmbedRun) -> EmbedRun:

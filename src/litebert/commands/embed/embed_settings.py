@@ -5,7 +5,7 @@ from typing import Final, Self
 
 from pydantic import Field, model_validator
 
-from litebert.commands.many_files.file_workers import FileWorkers, is_pattern, validate_one_file
+from litebert.commands.many_files.file_arguments import FileArguments, is_pattern, validate_one_file
 from litebert.commands.model_arguments import ModelArguments
 from litebert.inference.embeddings.embedding_settings import DEFAULT_EMBEDDING, EmbeddingSettings
 from litebert.tasks.output_formats import SUFFIXES as TABLE_SUFFIXES
@@ -15,7 +15,7 @@ from litebert.tasks.readers.text_files import format_ending
 VECTOR_SUFFIXES: Final = (".npy", ".jsonl", ".parquet")
 
 
-class EmbedRun(ModelArguments):
+class EmbedRun(FileArguments):
     """The settings of an embedding."""
 
     model: str
@@ -28,7 +28,6 @@ class EmbedRun(ModelArguments):
     text: str | None = None
     """Column of the text (default: text)."""
     embedding: EmbeddingSettings = DEFAULT_EMBEDDING
-    files: FileWorkers = FileWorkers()
 
     @model_validator(mode="after")
     def _check(self) -> Self:

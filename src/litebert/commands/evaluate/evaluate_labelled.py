@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
+from litebert.commands.data_arguments import FileExamples
+from litebert.commands.evaluate.evaluate_settings import DevelopmentSplits
 from litebert.commands.evaluate.report_page import report_page
-from litebert.commands.many_files.file_workers import is_pattern
 from litebert.commands.predict.benchmark_predictions import validate_benchmark_model
 from litebert.commands.result import Result
 from litebert.errors import DataError
@@ -20,8 +21,7 @@ from litebert.tasks.benchmarks.candidate_ranking import predict_ranked
 from litebert.tasks.labelled_data import LabelledData, Task, UnlabelledRows
 from litebert.tasks.metrics.evaluation import Evaluation
 from litebert.tasks.metrics.metrics import OF_SECOND_LABEL
-from litebert.tasks.read_labelled import task_for, task_of_benchmark
-from litebert.tasks.readers.columns import Columns
+from litebert.tasks.read_labelled import task_for, task_of_benchmark, validate_columns_apply
 from litebert.tasks.types.task_type import Prediction
 
 logger = logging.getLogger(__name__)
@@ -54,16 +54,15 @@ class LabelledExamples:
     def read(
         cls,
         model: Path,
-        file: Path,
-        columns: Columns,
+        file: FileExamples,
         *,
         pipeline: Pipeline,
         metrics: Sequence[str] = (),
         unlabelled_rows: UnlabelledRows = "error",
     ) -> Self:
         """The rows of a file; `unlabelled_rows` says what to do with those without a label."""
-        data = pipeline.labelled_data(file, columns, unlabelled_rows=unlabelled_rows)
-        return cls(model, _prepared(data, task_for(data, columns, metrics), pipeline))
+        data = pipeline.labelled_data(file.path, file.columns, unlabelled_rows=unlabelled_rows)
+        return cls(model, _prepared(data, task_for(data, file.columns, metrics), pipeline))
 
     def score(self, pipeline: Pipeline, *, report: Path | None = None) -> Evaluation:
         """The scores of the model; `report` is an HTML file to write."""
@@ -77,8 +76,7 @@ class BenchmarkExamples:
 
     model: Path
     """Where the model was loaded from."""
-    name: str
-    directory: Path
+    source: DevelopmentSplits
     splits: Mapping[Split, EvaluationSet]
     decision: Decision = "classify"
     """With `rank` the candidates of a question in all files of the benchmark are ranked."""
@@ -87,30 +85,25 @@ class BenchmarkExamples:
     def read(
         cls,
         model: Path,
-        name: str,
-        directory: Path,
+        source: DevelopmentSplits,
         *,
         pipeline: Pipeline,
-        files: Mapping[Split, str] | None = None,
         metrics: Sequence[str] = (),
         decision: Decision = "classify",
     ) -> Self:
-        """The splits in `directory`.
-
-        `files` are files of your own in the layout of the official ones, by split; then only their splits are scored.
-        """
-        benchmark = benchmark_task(name)
+        """The splits of `source`; DataError for one without labels, ConfigError for a model of another task."""
+        name, benchmark = source.task, benchmark_task(source.task)
         ordered = not set(OF_SECOND_LABEL).isdisjoint(metrics or benchmark.metrics)
         required = {"ordered": ordered, "numbers": True}
         validate_benchmark_model(name, pipeline.task_type.name, pipeline.labels, model=model, **required)
         labels = pipeline.labels if benchmark.labels else None
         splits = {}
-        for split in benchmark_splits(name, directory, files):
-            data = read_benchmark(name, directory, split, files=files, labels=labels)
+        for split in benchmark_splits(source):
+            data = read_benchmark(name, source.directory, split, files=source.files, labels=labels)
             if not data.has_labels:
                 raise DataError(f"{data.path}: has no labels; give a split with labels, or use `predict`")
             splits[split] = _prepared(data, task_of_benchmark(benchmark, data, metrics), pipeline)
-        return cls(model, name, directory, splits, decision)
+        return cls(model, source, splits, decision)
 
     def score(self, pipeline: Pipeline, *, report: Path | None = None) -> BenchmarkEvaluation:
         """The scores of the model; `report` is an HTML file to write, of several splits one for each."""
@@ -125,8 +118,8 @@ class BenchmarkExamples:
         if self.decision == "classify":
             return pipeline.predict_encoded(examples.encoded)
         options = {"labels": pipeline.labels, "predict": pipeline.predict}
-        place = BenchmarkSplit(task=self.name, split=split)
-        return predict_ranked(place, self.directory, examples.data.examples, **options)
+        place = BenchmarkSplit(task=self.source.task, split=split)
+        return predict_ranked(place, self.source.directory, examples.data.examples, **options)
 
 
 def _prepared(data: LabelledData, task: Task, pipeline: Pipeline) -> EvaluationSet:
@@ -135,26 +128,28 @@ def _prepared(data: LabelledData, task: Task, pipeline: Pipeline) -> EvaluationS
     return examples
 
 
-def benchmark_splits(name: str, directory: Path, files: Mapping[Split, str] | None) -> tuple[Split, ...]:
-    """Those of `files`, or the development splits in the directory; DataError if there is none."""
-    if splits := tuple(files or ()) or available_splits(name, directory, start="dev"):
+def benchmark_splits(source: DevelopmentSplits) -> tuple[Split, ...]:
+    """Those of its files, or the development splits in its directory; DataError if there is none."""
+    if splits := tuple(source.files) or available_splits(source.task, source.directory, start="dev"):
         return splits
-    benchmark = benchmark_task(name)
+    benchmark = benchmark_task(source.task)
     raise DataError(
-        f"{directory}: no development split of {benchmark.title}; give the directory with {benchmark.folders[0]!r}"
+        f"{source.directory}: no development split of {benchmark.title}; give the directory with "
+        f"{benchmark.folders[0]!r}"
     )
 
 
-def validate_examples_exist(
-    file: Path | None, task: str | None, directory: Path | None, files: Mapping[Split, str]
-) -> None:
-    """Raise DataError without the labelled file, or without the files of a benchmark; a pattern is not looked up."""
-    if file is not None and not (file.exists() or is_pattern(file) or is_dataset_name(file)):
-        raise DataError(f"{file}: no such file; check the path")
-    if task is None or directory is None:
-        return
-    for split in benchmark_splits(task, directory, files):
-        BenchmarkSplit(task=task, split=split, file=files.get(split)).path(directory)
+def validate_file_exists(file: FileExamples) -> None:
+    """Raise DataError without the file, and ConfigError for columns that its format does not have."""
+    validate_columns_apply(file.columns, file.path)
+    if not (file.path.exists() or is_dataset_name(file.path)):
+        raise DataError(f"{file.path}: no such file; check the path")
+
+
+def validate_splits_exist(source: DevelopmentSplits) -> None:
+    """Raise DataError without the files of the splits."""
+    for split in benchmark_splits(source):
+        BenchmarkSplit(task=source.task, split=split, file=source.files.get(split)).path(source.directory)
 
 
 def _score(

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from litebert.commands.data_arguments import files_by_split
+from litebert.commands.data_arguments import FileExamples
 from litebert.commands.evaluate.evaluate_labelled import benchmark_splits
-from litebert.commands.evaluate.evaluate_settings import EvaluateRun
+from litebert.commands.evaluate.evaluate_settings import DevelopmentSplits, EvaluateRun
 from litebert.commands.prediction_files.scored_examples import ScoredExamples
 from litebert.commands.result import Result
 from litebert.errors import ConfigError
@@ -34,28 +34,27 @@ class PredictionScores(Result):
         return "\n".join([self.scores.to_report(), *left_out_note(self.left_out)])
 
 
-def evaluate_predictions(run: EvaluateRun) -> PredictionScores:
+def evaluate_predictions(run: EvaluateRun, source: FileExamples | DevelopmentSplits) -> PredictionScores:
     """The scores of the prediction file `run.model`."""
     file = Path(run.model)
-    examples = _examples(run, file)
+    examples = _of_file(run, source, file) if isinstance(source, FileExamples) else _of_split(run, source)
     predictions = examples.predictions(file)
     task, left_out = without_unscored(examples.task, [predictions])
     calibration = (CALIBRATION,) if predictions.lacks_calibration else ()
     return PredictionScores(predictions.score(task, examples.data).evaluation, (*left_out, *calibration))
 
 
-def _examples(run: EvaluateRun, file: Path) -> ScoredExamples:
-    if run.data is not None:
-        options = {"metrics": run.metrics, "unlabelled_rows": run.unlabelled_rows}
-        return ScoredExamples.of_file(run.data, run.columns.to_columns(), run, files=[file], **options)
-    assert run.task is not None
-    assert run.task_dir is not None
-    files = files_by_split(run.split_file)
-    splits = benchmark_splits(run.task, run.task_dir, files)
+def _of_file(run: EvaluateRun, source: FileExamples, file: Path) -> ScoredExamples:
+    options = {"metrics": run.metrics, "unlabelled_rows": run.unlabelled_rows}
+    return ScoredExamples.of_file(source.path, source.columns, run, files=[file], **options)
+
+
+def _of_split(run: EvaluateRun, source: DevelopmentSplits) -> ScoredExamples:
+    splits = benchmark_splits(source)
     if len(splits) > 1:
         raise ConfigError(
-            f"task: {run.task} has the development splits {', '.join(splits)}, and a prediction file is for one; name "
-            f"its file, such as --split-file {splits[0]}=FILE"
+            f"task: {source.task} has the development splits {', '.join(splits)}, and a prediction file is for one; "
+            f"name its file, such as --split-file {splits[0]}=FILE"
         )
-    split = BenchmarkSplit(task=run.task, split=splits[0], file=files.get(splits[0]))
-    return ScoredExamples.of_split(split, run.task_dir, metrics=run.metrics)
+    split = BenchmarkSplit(task=source.task, split=splits[0], file=source.files.get(splits[0]))
+    return ScoredExamples.of_split(split, source.directory, metrics=run.metrics)

@@ -4,7 +4,7 @@ import logging
 from pathlib import Path
 from typing import get_args
 
-from litebert.commands.evaluate.evaluate_settings import EvaluateRun
+from litebert.commands.evaluate.evaluate_settings import EvaluateRun, MinimalPairFiles
 from litebert.commands.evaluate.minimal_pairs import MinimalPairScores, evaluate_minimal_pairs
 from litebert.commands.pretrain.pretrain_settings import PairObjective
 from litebert.commands.pretrain.validation import ValidationScores, ValidationSet
@@ -23,7 +23,7 @@ from litebert.training.distributed.context import DistributedContext
 logger = logging.getLogger(__name__)
 
 
-def evaluate_suite(run: EvaluateRun, model: Path, suite: Path) -> MinimalPairScores:
+def evaluate_suite(run: EvaluateRun, model: Path, suite: MinimalPairFiles) -> MinimalPairScores:
     """Which sentence of each minimal pair a pretrained model prefers.
 
     Raises ConfigError if next tokens are to be predicted by a model that was trained on masked tokens only.
@@ -33,10 +33,11 @@ def evaluate_suite(run: EvaluateRun, model: Path, suite: Path) -> MinimalPairSco
         validate_causal_steps(model, trained)
     elif trained and trained["sampling"].get("causal_fraction"):
         logger.info("%s: was pretrained on next tokens too; --scoring causal scores by them, faster", model)
-    counts = None if run.corpus is None else token_counts(open_matching_corpus(run.corpus, "train", model=model))
+    corpus = suite.counted_corpus
+    counts = None if corpus is None else token_counts(open_matching_corpus(corpus, "train", model=model))
     return evaluate_minimal_pairs(
         model,
-        suite,
+        suite.path,
         masking=None if run.scoring == "causal" else run.masking,
         temperature=run.temperature,
         fast=run.fast,

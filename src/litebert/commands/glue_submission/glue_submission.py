@@ -8,7 +8,7 @@ from typing import Final
 
 from litebert.commands.ensemble.members import averaged, members_at, predict_members
 from litebert.commands.glue_submission.glue_submission_settings import GlueSubmissionRun
-from litebert.commands.many_files.file_workers import is_pattern
+from litebert.commands.many_files.file_arguments import is_pattern
 from litebert.commands.model_arguments import set_threads
 from litebert.commands.predict.benchmark_predictions import submission_text, validate_benchmark_model
 from litebert.commands.result import Result

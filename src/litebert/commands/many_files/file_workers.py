@@ -11,23 +11,20 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import takewhile
 from pathlib import Path
-from typing import Any, Final, Self, TypeVar
-
-from pydantic import Field, model_validator
+from typing import Any, Final, TypeVar
 
 from litebert.commands.fingerprint import fingerprint_of
+from litebert.commands.many_files.file_arguments import FileArguments, FileWorkers
 from litebert.commands.result import Result
-from litebert.datatrove_stages import Executor, Stage, run_stages, validate_no_options
+from litebert.datatrove_stages import Stage, run_stages, validate_no_options
 from litebert.device import usable_device
 from litebert.errors import CheckpointError, ConfigError, DataError
 from litebert.files import read_json_object, write_json
-from litebert.hub_datasets import is_dataset_name
-from litebert.machine import validate_processes
 from litebert.parallel_map import run_in_order
-from litebert.settings import InferencePrecision, Settings, with_overrides
+from litebert.settings import InferencePrecision, with_overrides
 
-R = TypeVar("R", bound=Any)
-"""Settings of a command, with those of `ModelArguments`."""
+R = TypeVar("R", bound=FileArguments)
+"""Settings of a command."""
 logger = logging.getLogger(__name__)
 
 MARKERS: Final = ".done"
@@ -41,35 +38,12 @@ THREADS_OF_A_WORKER = 1
 """By default: numbers may differ in the last place between numbers of threads, and processes use the cores better."""
 
 
-class FileWorkers(Settings):
-    """With a pattern of files, such as 'texts/*.csv': who works on them."""
-
-    workers: int = Field(default=1, gt=0)
-    """Processes, or tasks of the executor, that share the files of a pattern, each with one thread unless --threads
-    says otherwise; the outputs do not depend on it."""
-    executor: Executor = "processes"
-    """Processes of this machine, or an executor of datatrove: local tasks, a Slurm cluster, a Ray cluster."""
-    executor_options: tuple[str, ...] = ()
-    """Arguments of the datatrove executor, such as partition=cpu time=04:00:00 for Slurm."""
-    output_suffix: str | None = None
-    """Ending of the outputs for a pattern, such as .jsonl."""
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        """The processes of this machine are not too many."""
-        if self.executor in ("processes", "local"):
-            validate_processes(self.workers, where="workers")
-        return self
-
-
 @dataclass(frozen=True, kw_only=True)
 class FileJob:
     """A command on each of many files; it is sent to other processes, so its functions are those of modules."""
 
-    run: Any
-    """The settings of the command, with `threads`, `output` and `files`."""
-    input_field: str = "input"
-    """The setting that has the file."""
+    run: FileArguments
+    """The settings of the command."""
     load: Callable[[Any], Any]
     """(run) → the model."""
     work: Callable[[Any, Any], Any]
@@ -77,10 +51,9 @@ class FileJob:
     fingerprint: Callable[[Any], str]
     """(run of one file) → the fingerprint of everything that the output depends on."""
 
-    def run_of(self, task: "FileTask") -> Any:
+    def run_of(self, task: "FileTask") -> FileArguments:
         """The settings for one file."""
-        changes = {self.input_field: task.source, "output": task.output, "files": FileWorkers()}
-        return self.run.model_copy(update=changes)
+        return self.run.model_copy(update={"input": task.source, "output": task.output, "files": FileWorkers()})
 
     def start(self) -> Callable[["FileTask"], dict[str, Any]]:
         """Load the model, and return what is called for each file."""
@@ -117,13 +90,8 @@ class FilesWritten(Result):
         return f"{self.directory}: {len(self.results):,} outputs{state}{logs}"
 
 
-def is_pattern(path: Path) -> bool:
-    """Whether a path has wildcards and is not the name of a file or, as `hf:NAME:test[:200]`, of a data set."""
-    return glob.has_magic(str(path)) and not path.exists() and not is_dataset_name(path)
-
-
-def with_kept_precision(run: R, out: Path) -> R:
-    """`run`; where its precision is `auto`, with the one that is kept in `out` for all its outputs.
+def with_kept_precision(run: R) -> R:
+    """`run`; where its precision is `auto`, with the one that is kept in its output directory for all its outputs.
 
     Measurements differ, and outputs in another precision are made again; so it is measured, without loading the model,
     only where none is kept for this model and these settings. Raises ConfigError where it would be measured on another
@@ -131,9 +99,9 @@ def with_kept_precision(run: R, out: Path) -> R:
     """
     if run.precision != "auto":
         return run
-    others = {"model", "input", "data", "output", "files", "device", "precision"}
+    others = {"model", "input", "output", "files", "device", "precision"}
     fingerprint = fingerprint_of(run.model_dump(exclude=others), models=[Path(run.model)])
-    file = out / MARKERS / KEPT_PRECISION
+    file = run.output / MARKERS / KEPT_PRECISION
     precision = _kept_precision(file, fingerprint)
     if precision is None:
         _validate_measured_here(run)
@@ -143,7 +111,7 @@ def with_kept_precision(run: R, out: Path) -> R:
     return run.model_copy(update={"precision": precision})
 
 
-def _measured_precision(run: Any) -> InferencePrecision:
+def _measured_precision(run: FileArguments) -> InferencePrecision:
     """The fastest precision for the model of `run` with the threads of a worker."""
     import torch
 
@@ -159,7 +127,7 @@ def _measured_precision(run: Any) -> InferencePrecision:
         torch.set_num_threads(threads)
 
 
-def _set_threads(run: Any) -> None:
+def _set_threads(run: FileArguments) -> None:
     import torch
 
     torch.set_num_threads(run.threads or THREADS_OF_A_WORKER)
@@ -175,7 +143,7 @@ def _kept_precision(file: Path, fingerprint: str) -> InferencePrecision | None:
     return kept.get("precision") if kept.get("fingerprint") == fingerprint else None
 
 
-def _validate_measured_here(run: Any) -> None:
+def _validate_measured_here(run: FileArguments) -> None:
     """Raise ConfigError where only the tasks of an executor have the device."""
     if run.files.executor not in ELSEWHERE or run.device != "cuda":
         return
@@ -186,14 +154,6 @@ def _validate_measured_here(run: Any) -> None:
             "precision: auto is measured where the command starts, and torch finds 0 CUDA devices there; give the "
             "precision of the tasks, --precision bf16 (or fp32 for GPUs that do not compute it)"
         )
-
-
-def validate_one_file(given: FileWorkers) -> None:
-    """Raise ConfigError for settings that a single file has no use for."""
-    used = given.to_dict()
-    changed = [name for name, default in FileWorkers().to_dict().items() if used[name] != default]
-    if changed:
-        raise ConfigError(f"{', '.join(changed)}: only for a pattern of files, such as 'texts/*.csv'; leave it out")
 
 
 def file_tasks(pattern: Path, out: Path, output_name: Callable[[Path], str]) -> list[FileTask]:
@@ -219,11 +179,12 @@ def file_tasks(pattern: Path, out: Path, output_name: Callable[[Path], str]) -> 
     return list(tasks.values())
 
 
-def write_files(tasks: Sequence[FileTask], job: FileJob, out: Path, settings: FileWorkers) -> FilesWritten:
+def write_files(tasks: Sequence[FileTask], job: FileJob) -> FilesWritten:
     """Do the tasks that are not complete yet, and return the results of all that are now.
 
     Slurm jobs continue after this returns. Raises what the first task that fails raises; complete outputs stay.
     """
+    out, settings = job.run.output, job.run.files
     shares = _balanced(tasks, settings.workers)
     logs = None
     if settings.executor == "processes":

@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from litebert.commands.fingerprint import fingerprint_of
+from litebert.commands.many_files.file_arguments import is_pattern
 from litebert.commands.many_files.file_workers import (
     FileJob,
     FilesWritten,
     file_tasks,
-    is_pattern,
     with_kept_precision,
     write_files,
 )
@@ -86,9 +86,8 @@ def _predict_files(run: PredictRun) -> FilesWritten:
     tasks = file_tasks(run.input, run.output, lambda path: _output_name(path, run.files.output_suffix))
     for task in tasks:
         texts_of(run.model_copy(update={"input": task.source})).validate_output(task.output)
-    run = with_kept_precision(run, run.output)
-    job = FileJob(run=run, load=_load, work=_predict_file, fingerprint=_fingerprint)
-    return write_files(tasks, job, run.output, run.files)
+    job = FileJob(run=with_kept_precision(run), load=_load, work=_predict_file, fingerprint=_fingerprint)
+    return write_files(tasks, job)
 
 
 def _output_name(path: Path, suffix: str | None) -> str:

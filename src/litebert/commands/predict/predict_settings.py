@@ -6,8 +6,7 @@ from typing import Self
 from pydantic import Field, model_validator
 
 from litebert.commands.data_arguments import NO_COLUMNS, ONLY_BENCHMARKS, PredictedSplit, predicted_split
-from litebert.commands.many_files.file_workers import FileWorkers, is_pattern, validate_one_file
-from litebert.commands.model_arguments import ModelArguments
+from litebert.commands.many_files.file_arguments import FileArguments, is_pattern, validate_one_file
 from litebert.settings import InferencePrecision, validate_not_given
 from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
 from litebert.tasks.benchmarks.benchmarks import Decision
@@ -15,7 +14,7 @@ from litebert.tasks.benchmarks.candidate_ranking import validate_ranked
 from litebert.tasks.readers.columns import INPUT_COLUMNS, Columns
 
 
-class PredictRun(ModelArguments):
+class PredictRun(FileArguments):
     """The settings of a prediction."""
 
     model: str
@@ -48,7 +47,6 @@ class PredictRun(ModelArguments):
     """Candidates for each [MASK] (default: 5)."""
     precision: InferencePrecision = "auto"
     """Arithmetic of a model: `fp32`, `bf16`, `fp16`, `auto` (the fastest of these, measured), or on CPUs `int8`."""
-    files: FileWorkers = FileWorkers()
 
     @property
     def columns(self) -> Columns:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, TypeVar, get_args
 
 from litebert.commands.fingerprint import fingerprint_of
+from litebert.commands.model_arguments import ModelArguments
 from litebert.errors import ConfigError, DataError, StoppedBySignalError
 from litebert.files import fsync, locked, translate_os_errors, write_json
 from litebert.settings import InferencePrecision
@@ -23,8 +24,8 @@ from litebert.tasks.encoded import NoTokensError
 from litebert.tasks.output_formats import OutputError, OutputFormat
 from litebert.tasks.results import DecodedPrediction
 
-R = TypeVar("R", bound=Any)
-"""Settings of a command, with `precision`."""
+R = TypeVar("R", bound=ModelArguments)
+"""Settings of a command."""
 logger = logging.getLogger(__name__)
 
 

@@ -1,14 +1,15 @@
 """The precision of runs whose settings leave it to be measured: once, for all runs of a table, and kept."""
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Final, Protocol, Self, TypeVar, get_args
 
 from litebert.errors import CheckpointError, LitebertError
 from litebert.files import RUN_SETTINGS, locked, read_json_object, write_json
 from litebert.machine import has_bf16_instructions
 from litebert.settings import InferencePrecision, TrainingPrecision, read_yaml
+from litebert.training.train_settings import TrainSettings
 
 if TYPE_CHECKING:
     import torch
@@ -16,13 +17,27 @@ if TYPE_CHECKING:
     from litebert.model.config import ModelConfig
     from litebert.training.distributed.context import DistributedContext
 
-R = TypeVar("R", bound=Any)
-"""Settings of a run, with `train`."""
 PRECISION: Final = "precision.json"
 """File in the directory of several runs: the precision of those whose settings leave it to be measured."""
 MOST_SECONDS_OF_MEASUREMENT: Final = 300.0
 """How long a process waits for another one that measures the precision of the same directory."""
 logger = logging.getLogger(__name__)
+
+
+class TrainingRun(Protocol):
+    """Settings of a run of any command that trains."""
+
+    @property
+    def train(self) -> TrainSettings:
+        """The settings of the training loop."""
+        ...
+
+    def model_copy(self, *, update: Mapping[str, Any]) -> Self:
+        """A copy with other values."""
+        ...
+
+
+R = TypeVar("R", bound=TrainingRun)
 
 
 def with_saved_precision(run: R, out: Path, world: "DistributedContext") -> R:
