@@ -22,7 +22,7 @@ from litebert.tasks.readers.columns import (
 )
 from litebert.tasks.readers.csv_files import log_semicolons
 from litebert.tasks.readers.labelled_rows import log_skipped, without_blank_rows, without_unlabelled_rows
-from litebert.tasks.readers.soft_labels import SoftLabels, soft_labels
+from litebert.tasks.readers.soft_labels import SoftLabels, refuse_soft_labels, soft_labels
 from litebert.tasks.readers.splits import warn_duplicates, warn_labels
 from litebert.tasks.readers.tables import Row, Table, hub_table, read_table
 from litebert.tasks.readers.text_files import format_ending
@@ -92,8 +92,9 @@ def read_labelled(
 
 
 def soft_labels_of(table: Table, columns: Columns, options: ReadOptions) -> SoftLabels | None:
-    """The soft labels of a table, where they are read."""
+    """The soft labels of a table, where they are read; DataError for some where they are not."""
     if not options.soft_labels:
+        refuse_soft_labels(table, columns.label_name)
         return None
     return soft_labels(table, text=columns.text_name, label=columns.label_name, task_type=options.task_type)
 

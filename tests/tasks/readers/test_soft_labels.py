@@ -99,7 +99,7 @@ def test_only_training_reads_soft_labels(tmp_path):
     path = jsonl(tmp_path / "rows.jsonl", soft(good=0.75, bad=0.25), soft(bad=1))
     with pytest.raises(DataError, match="no column 'label'"):
         read_labelled(path)
-    with pytest.raises(DataError, match="expected a text or a number, found dict"):
+    with pytest.raises(DataError, match="has probabilities of labels, which only training reads"):
         read_labelled(path, Columns(label="probabilities"))
 
 

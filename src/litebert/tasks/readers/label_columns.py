@@ -141,7 +141,7 @@ def label_lists(table: Table, label: str) -> list[list[str]]:
 
 def _label_name(value: Any, where: str) -> str:
     """The name of one label of a list, as in a column with one label for each row."""
-    if isinstance(value, list | dict | bytes):
+    if isinstance(value, list | tuple | dict | bytes):
         raise DataError(f"{where}: a label is a {type(value).__name__}; expected a text or a number")
     return ("" if value is None else value if isinstance(value, str) else json_text(value)).strip()
 

@@ -28,6 +28,8 @@ logger = logging.getLogger(__name__)
 TASK_TYPES: Final = ("classification", "multi_label")
 """Those whose rows may have soft labels."""
 
+ROUNDING: Final = 1e-6
+"""How far beyond 0 and 1 a probability may lie, as means in single precision do."""
 Probabilities = Mapping[str, float]
 """Label → probability."""
 
@@ -100,7 +102,7 @@ def soft_labels(table: Table, *, text: str, label: str, task_type: str | None) -
     table = _with_objects(table, label)
     columns = {row.line: _column(row, label) for row in table.rows}
     found = {row.line: _probabilities(table, row, name) for row in table.rows if (name := columns[row.line])}
-    _log_both(table, label, found)
+    _log_both(table, label, columns)
     if not found:
         return None
     sum_to_one = _sum_to_one(table, found, task_type)
@@ -117,6 +119,18 @@ def soft_labels(table: Table, *, text: str, label: str, task_type: str | None) -
     return SoftLabels(Table(table.path, (*others, label), tuple(rows)), label, found, sum_to_one)
 
 
+def refuse_soft_labels(table: Table, label: str) -> None:
+    """Raise DataError for probabilities in the column of labels, where each row has to have one label."""
+    for row in table.rows:
+        value = row.values.get(label)
+        given = _json_or_none(value) if _is_object_text(value) else value
+        if isinstance(given, dict) and any(isinstance(each, int | float | Decimal) for each in given.values()):
+            raise DataError(
+                f"{table.path}:{row.line}: field {label!r}: has probabilities of labels, which only training reads; "
+                "write one label, such as the most probable"
+            )
+
+
 def _with_objects(table: Table, label: str) -> Table:
     """The table with the objects that its cells of text hold; DataError for one that is read and is not JSON."""
     rows = tuple(_with_objects_of_row(table, row, label) for row in table.rows)
@@ -127,17 +141,29 @@ def _with_objects_of_row(table: Table, row: Row, label: str) -> Row:
     """The row itself if no cell is to be read as an object: most tables have none."""
     objects = {}
     for name in (label, PROBABILITIES):
-        value = row.values.get(name)
-        if _is_object_text(value) and (name == label or _is_missing(row, label)):
-            objects[name] = _object(value, f"{table.path}:{row.line}: field {name!r}")
+        value, where = row.values.get(name), f"{table.path}:{row.line}: field {name!r}"
+        if name == label or _is_missing(row, label):
+            _refuse_quoted_object(value, where)
+            if _is_object_text(value):
+                objects[name] = _object(value, where)
     return Row(row.line, {**row.values, **objects}) if objects else row
 
 
 def _is_object_text(value: Any) -> TypeGuard[str]:
-    """Whether a value is a text that looks like an object; one without a colon, such as `{name}`, is a label."""
-    if not isinstance(value, str) or ":" not in value:
+    """Whether a value is a text that looks like an object; one with a name alone, such as `{name}`, is a label."""
+    if not isinstance(value, str):
         return False
-    return value.lstrip().startswith("{") and value.rstrip().endswith("}")
+    inside = value.strip()
+    return inside.startswith("{") and inside.endswith("}") and (":" in inside or not inside[1:-1].strip())
+
+
+def _refuse_quoted_object(value: Any, where: str) -> None:
+    """Raise DataError for an object in the quotes of CSV, which TSV does not have."""
+    if isinstance(value, str) and value.startswith('"{""') and value.endswith('}"'):
+        raise DataError(
+            f"{where}: JSON in the quotes of CSV, {value:.60}, but quotes belong to the text in .tsv files; write .csv "
+            "or .jsonl"
+        )
 
 
 def _object(value: str, where: str) -> Any:
@@ -160,8 +186,17 @@ def _is_missing(row: Row, label: str) -> bool:
     value, beside = row.values.get(label), row.values.get(PROBABILITIES)
     if is_unlabelled(row, label):
         return value != []
-    is_marked = str(value).strip() in (UNLABELLED, f"{UNLABELLED}.0")
-    return is_marked and (_is_object_text(beside) or (isinstance(beside, dict) and UNLABELLED not in beside))
+    if str(value).strip() not in (UNLABELLED, f"{UNLABELLED}.0"):
+        return False
+    given = _json_or_none(beside) if _is_object_text(beside) else beside
+    return isinstance(given, dict) and UNLABELLED not in given
+
+
+def _json_or_none(value: str) -> Any:
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        return None
 
 
 def _is_soft(value: Any) -> bool:
@@ -174,9 +209,20 @@ def _empty_if_object(value: Any) -> Any:
     return None if isinstance(value, dict) else value
 
 
-def _log_both(table: Table, label: str, found: Mapping[int, Probabilities]) -> None:
-    """Log how many rows have a plain label and probabilities beside it."""
-    both = sum(row.line not in found and _is_soft(row.values.get(PROBABILITIES)) for row in table.rows)
+def _log_both(table: Table, label: str, columns: Mapping[int, str | None]) -> None:
+    """Log how many rows have a plain label and probabilities beside it, and how many that have none of several."""
+    replaced = sum(columns[row.line] == PROBABILITIES and row.values.get(label) is not None for row in table.rows)
+    if replaced and any(name is None for name in columns.values()):
+        logger.info(
+            "%s: %d rows whose %r is empty, or -1, are trained on their %r; a list without labels, [], is none of "
+            "several",
+            table.path,
+            replaced,
+            label,
+            PROBABILITIES,
+        )
+    beside = (row.values.get(PROBABILITIES) for row in table.rows if columns[row.line] is None)
+    both = sum(_is_soft(value) or _is_object_text(value) for value in beside)
     if both:
         logger.info(
             "%s: %d rows have %r and %r; the label is used, and without it the probabilities would be",
@@ -239,11 +285,11 @@ def _probabilities(table: Table, row: Row, column: str) -> dict[str, float]:
     given = {}
     for name, value in _names(row.values[column].items()):
         is_number = isinstance(value, int | float | Decimal) and not isinstance(value, bool)
-        if not name or not is_number or not 0 <= value <= 1:
+        if not name or not is_number or not -ROUNDING <= value <= 1 + ROUNDING:
             raise DataError(f"{where}: {name!r} has {value!r}, expected a probability, a number from 0 to 1")
         if name in given:
             raise DataError(f"{where}: {name!r} occurs twice; give each label once")
-        given[name] = float(value)
+        given[name] = min(max(float(value), 0.0), 1.0)
     return given
 
 

@@ -277,7 +277,8 @@ def _open_parquet(path: Path) -> Records:
 
 def _parquet_rows(path: Path) -> Iterator[Row]:
     with _parquet_file(path) as file:
-        records = chain.from_iterable(batch.to_pylist() for batch in file.iter_batches(batch_size=_PARQUET_ROWS))
+        batches = file.iter_batches(batch_size=_PARQUET_ROWS)
+        records = chain.from_iterable(batch.to_pylist(maps_as_pydicts="strict") for batch in batches)
         for number, record in enumerate(records, start=1):
             yield Row(number, record)
 
@@ -290,7 +291,7 @@ def _parquet_file(path: Path) -> Iterator[Any]:
     try:
         with parquet.ParquetFile(path) as file:
             yield file
-    except (arrow.ArrowException, OSError) as error:
+    except (arrow.ArrowException, OSError, KeyError) as error:  # KeyError: a map has a key twice
         raise DataError(f"{path}: not a readable Parquet file ({error}); get a new copy") from None
 
 
