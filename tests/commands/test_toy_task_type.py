@@ -12,6 +12,7 @@ from litebert.commands.finetune.finetune import finetune
 from litebert.commands.finetune.finetune_settings import FinetuneRun
 from litebert.commands.predict.predict import predict
 from litebert.commands.predict.predict_settings import PredictRun
+from litebert.errors import ConfigError
 from litebert.inference.predictor import Predictor
 from litebert.tasks.readers.label_columns import label_scores, non_empty_labels
 from litebert.tasks.results import DecodedPrediction
@@ -109,6 +110,13 @@ def test_toy_task_type_works_with_every_command(grading, tiny_tokenizer, tmp_pat
     assert (tmp_path / "both.csv").read_text().startswith("text,grade,prediction,points\n")
     assert Predictor.load(runs[0]).task == "grading"
     assert "An ALBERT that grades texts" in (runs[0] / "model" / "README.md").read_text()
+
+
+def test_only_task_types_of_your_own_are_removed(grading):
+    with pytest.raises(ConfigError, match=r"task_type: unknown 'grades' .did you mean 'grading'"):
+        unregister("grades")
+    with pytest.raises(ConfigError, match="task_type: 'regression' is a task type of litebert"):
+        unregister("regression")
 
 
 def result_of(run):

@@ -19,6 +19,7 @@ from litebert.files import read_json_object, write_json, write_text
 from litebert.interop.tensor_bundle import Bundle, index_file, open_bundle, prefix_of, write_bundle
 from litebert.manifest import MANIFEST, atomic_directory, verify_manifest
 from litebert.model.config import ModelConfig
+from litebert.model.io.default_labels import default_labels
 from litebert.model.io.hf_weights import MappedWeights
 from litebert.model.io.model_directory import check_replaceable, write_extra_files
 from litebert.model.io.model_spec import LABELLED, ModelName, ModelSpec, missing_in_albert
@@ -74,7 +75,7 @@ def read_tf_checkpoint(path: Path, *, as_model: ModelName | None = None, labels:
     weights = _map_variables(bundle, variables, settings)
     is_classifier = model in LABELLED and "classifier.weight" in weights.tensors
     classes = len(weights.tensors["classifier.weight"]) if is_classifier else 0
-    names = tuple(labels) or tuple(f"LABEL_{index}" for index in range(classes))
+    names = tuple(labels) or default_labels(classes)
     if classes not in (0, len(names)):
         raise ConfigError(
             f"labels: {len(names)} names, but the classifier in {index_file(bundle.prefix)} has {classes} classes"

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 
+from litebert.model.io.default_labels import numbers_of
 from litebert.tasks.metrics.entities import all_have_prefixes, entities
 from litebert.tokenization.normalize import Span
 
@@ -294,12 +295,6 @@ def mean(members: Sequence[np.ndarray]) -> np.ndarray:
     """
     ordered = np.sort(np.stack(members), axis=0)
     return ordered[0] + (ordered - ordered[0]).mean(axis=0)
-
-
-def numbers_of(labels: Sequence[str]) -> tuple[str, ...] | None:
-    """`0`, `1`, … if the labels are LABEL_0, LABEL_1, …, as transformers calls those of a model without names."""
-    are_default = all(label == f"LABEL_{index}" for index, label in enumerate(labels))
-    return tuple(map(str, range(len(labels)))) if labels and are_default else None
 
 
 def reorder_labels(prediction: np.ndarray, labels: Sequence[str], own: Sequence[str]) -> np.ndarray:

@@ -15,6 +15,7 @@ from litebert.device import usable_device
 from litebert.errors import ConfigError
 from litebert.inference.pipeline import Pipeline, average_predictions, with_labels
 from litebert.model import matmul_speed
+from litebert.model.io.default_labels import numbers_of
 from litebert.model.io.hub import model_directory
 from litebert.model.io.model_spec import CONFIG, ModelSpec, read_model_spec
 from litebert.settings import DeviceName, InferencePrecision
@@ -23,7 +24,7 @@ from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.labelled_data import LabelledData, Task
 from litebert.tasks.metrics.evaluation import Scored
 from litebert.tasks.metrics.metrics import OF_SECOND_LABEL
-from litebert.tasks.results import DecodedPrediction, numbers_of
+from litebert.tasks.results import DecodedPrediction
 from litebert.tasks.types.registry import task_type_of
 from litebert.tasks.types.task_type import Prediction, TaskType
 

@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from litebert.errors import ConfigError
+from litebert.model.io.default_labels import numbers_of
 from litebert.tasks.benchmarks.benchmark_files import glue_file, race_file
 from litebert.tasks.benchmarks.benchmarks import benchmark_task
 from litebert.tasks.labelled_data import LabelledData
-from litebert.tasks.results import LETTERS, DecodedPrediction, numbers_of
+from litebert.tasks.results import LETTERS, DecodedPrediction
 
 
 def validate_benchmark_model(

@@ -23,6 +23,7 @@ from litebert.model import models
 from litebert.model.config import ModelConfig
 from litebert.model.encoder import encoder_of
 from litebert.model.io.adapter_names import from_saved_names, has_adapters, to_saved_names
+from litebert.model.io.default_labels import default_labels
 from litebert.model.io.hf_weights import IDENTITY, MappedWeights, tensors_from_transformers, tensors_to_transformers
 from litebert.model.io.hub import HUB, model_directory
 from litebert.model.io.model_spec import (
@@ -161,7 +162,7 @@ def spec_of(model: nn.Module, *, labels: Collection[str] = (), problem_type: Pro
     if name not in MODELS or not isinstance(config, ModelConfig):
         raise ConfigError(f"model: {name} cannot be saved; expected one of {', '.join(MODELS)}")
     classes = getattr(getattr(model, "classifier", None), "out_features", 0) if name in LABELLED else 0
-    names = tuple(labels) or tuple(f"LABEL_{index}" for index in range(classes))
+    names = tuple(labels) or default_labels(classes)
     if len(names) != classes:
         raise ConfigError(f"labels: {len(names)} names for a {name} with {classes} classes; give one name a class")
     fields = {

@@ -15,6 +15,7 @@ from pydantic import Field, model_validator
 from litebert.errors import ConfigError, suggestion
 from litebert.files import read_json_object
 from litebert.model.config import ModelConfig, Pooling
+from litebert.model.io.default_labels import default_labels
 from litebert.model.io.tensor_names import TargetFormat, groups_in
 from litebert.model.layers.lora_settings import LoRASettings
 from litebert.settings import Settings
@@ -296,7 +297,7 @@ def _labels(values: Mapping[str, Any], *, where: str) -> tuple[str, ...]:
         number = values.get("num_labels", 2)
         if not isinstance(number, int) or not 0 < number <= 1_000_000:
             raise ConfigError(f"{where}: num_labels is {number!r}, expected a positive number")
-        return tuple(f"LABEL_{index}" for index in range(number))
+        return default_labels(number)
     expected = [str(index) for index in range(len(names))] if isinstance(names, Mapping) else None
     if not names or expected is None or sorted(names, key=str) != sorted(expected):
         raise ConfigError(f"{where}: id2label is {names!r}, expected the names of classes 0, 1, 2, …")

@@ -8,9 +8,10 @@ from typing import Any, Final
 import numpy as np
 
 from litebert.errors import ConfigError, DataError, did_you_mean
+from litebert.model.io.default_labels import class_number, default_labels
 from litebert.tasks.readers.labelled_rows import require_labels
 from litebert.tasks.readers.tables import Table, json_text
-from litebert.tasks.results import SEPARATOR, numbers_of
+from litebert.tasks.results import SEPARATOR
 
 NUMBER: Final = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|[+-]?(nan|inf|infinity)", re.ASCII | re.IGNORECASE)
 _DECIMAL_COMMA: Final = re.compile(r"[+-]?\d+,\d+", re.ASCII)
@@ -19,9 +20,6 @@ UNLABELLED: Final = "-1"
 MAX_INTEGER_CLASSES: Final = 20
 """A column with more distinct whole numbers than this is guessed to be a score."""
 _WHOLE_NUMBER: Final = re.compile(r"-?\d{1,18}", re.ASCII)
-_UNNAMED: Final = re.compile(r"LABEL_\d{1,18}", re.ASCII)
-"""What transformers calls labels without names."""
-_UNNAMED_NUMBER: Final = re.compile(r"(?:LABEL_)?(\d{1,18})(?:\.0)?", re.ASCII)
 _OTHER_SEPARATORS: Final = (",", ";")
 
 
@@ -46,8 +44,13 @@ def label_names(table: Table, label: str, values: Sequence[str]) -> tuple[str, .
 def sorted_labels(values: Iterable[str]) -> tuple[str, ...]:
     """Distinct labels; whole numbers, also those of LABEL_0, LABEL_1, …, in numeric order, others alphabetically."""
     names = set(values)
-    numbered = all(_WHOLE_NUMBER.fullmatch(name) for name in names) or all(map(_UNNAMED.fullmatch, names))
-    return tuple(sorted(names, key=(lambda name: (int(name.removeprefix("LABEL_")), name)) if numbered else None))
+    is_numbered = all(map(_WHOLE_NUMBER.fullmatch, names)) or None not in map(class_number, names)
+    return tuple(sorted(names, key=_by_number if is_numbered else None))
+
+
+def _by_number(name: str) -> tuple[int, str]:
+    number = class_number(name)
+    return int(name) if number is None else number, name
 
 
 def label_positions(names: Sequence[str]) -> dict[str, int]:
@@ -56,18 +59,11 @@ def label_positions(names: Sequence[str]) -> dict[str, int]:
     Numbers may end in `.0`, as pandas writes whole numbers in a column where a value is missing.
     """
     positions = {name: index for index, name in enumerate(names)}
-    unnamed = tuple(f"LABEL_{index}" for index in range(len(names)))
-    if tuple(names) in (unnamed, numbers_of(unnamed)):
-        positions |= {
-            other: index for index, pair in enumerate(zip(unnamed, numbers_of(unnamed) or ())) for other in pair
-        }
+    unnamed = default_labels(len(names))
+    numbers = tuple(map(str, range(len(names))))
+    if tuple(names) in (unnamed, numbers):
+        positions |= {other: index for index, pair in enumerate(zip(unnamed, numbers, strict=True)) for other in pair}
     return {f"{name}.0": index for name, index in positions.items() if name.isdecimal()} | positions
-
-
-def number_of_unnamed(text: str) -> str | None:
-    """The name LABEL_1 of the label 1, 1.0 or LABEL_1; None for any other text."""
-    found = _UNNAMED_NUMBER.fullmatch(text)
-    return f"LABEL_{int(found[1])}" if found else None
 
 
 def joined_labels_note(label: str, values: Sequence[str]) -> str | None:

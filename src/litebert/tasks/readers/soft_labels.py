@@ -12,11 +12,11 @@ from decimal import Decimal
 from typing import Any, Final, TypeGuard
 
 from litebert.errors import DataError, did_you_mean
+from litebert.model.io.default_labels import default_label_of
 from litebert.tasks.readers.label_columns import (
     UNLABELLED,
     label_lists,
     label_positions,
-    number_of_unnamed,
     sorted_labels,
 )
 from litebert.tasks.readers.labelled_rows import is_unlabelled
@@ -276,7 +276,7 @@ def _as_named(value: Any, positions: Mapping[str, int], names: Sequence[str]) ->
         return SEPARATOR.join(str(_as_named(part, positions, names)) for part in text.split(SEPARATOR))
     if text in positions:
         return names[positions[text]]
-    unnamed = number_of_unnamed(text) if all(name == number_of_unnamed(name) for name in names) else None
+    unnamed = default_label_of(text) if all(name == default_label_of(name) for name in names) else None
     return unnamed or value
 
 

@@ -1,6 +1,7 @@
 """The registered task types, in the order in which a labelled table is compared with them."""
 
 from pathlib import Path
+from typing import Final
 
 from litebert.errors import ConfigError, did_you_mean
 from litebert.model.io.model_spec import ModelSpec
@@ -14,19 +15,17 @@ from litebert.tasks.types.regression.regression import REGRESSION
 from litebert.tasks.types.task_type import TaskType
 from litebert.tasks.types.token_classification.token_classification import TOKEN_CLASSIFICATION
 
-_TASK_TYPES: dict[str, TaskType] = {
-    each.name: each
-    for each in (
-        EXTRACTIVE_QA,
-        EXTRACTIVE_QA_NO_ANSWER,
-        MULTIPLE_CHOICE,
-        PRONOUN_RESOLUTION,
-        TOKEN_CLASSIFICATION,
-        MULTI_LABEL,
-        REGRESSION,
-        CLASSIFICATION,
-    )
-}
+_BUILT_IN: Final = (
+    EXTRACTIVE_QA,
+    EXTRACTIVE_QA_NO_ANSWER,
+    MULTIPLE_CHOICE,
+    PRONOUN_RESOLUTION,
+    TOKEN_CLASSIFICATION,
+    MULTI_LABEL,
+    REGRESSION,
+    CLASSIFICATION,
+)
+_TASK_TYPES: dict[str, TaskType] = {each.name: each for each in _BUILT_IN}
 
 
 def register(task_type: TaskType) -> None:
@@ -43,7 +42,10 @@ def register(task_type: TaskType) -> None:
 
 
 def unregister(name: str) -> None:
-    """Remove a task type."""
+    """Remove a task type of your own; ConfigError for an unknown name, and for a task type of litebert."""
+    get_task_type(name)
+    if name in (each.name for each in _BUILT_IN):
+        raise ConfigError(f"task_type: {name!r} is a task type of litebert; only those that were registered go")
     del _TASK_TYPES[name]
 
 
