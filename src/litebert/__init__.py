@@ -31,6 +31,8 @@ _PUBLIC = {
     "evaluate": "litebert.api.model_use",
     "predict": "litebert.api.model_use",
     "embed": "litebert.api.model_use",
+    "TextClassifier": "litebert.api.estimators",
+    "TextRegressor": "litebert.api.estimators",
     "push_to_hub": "litebert.model.io.push",
     "PretrainDataset": "litebert.api.pretrain_dataset",
     "TrainedModel": "litebert.api.api_results",

@@ -9,6 +9,8 @@ from litebert.api.api_results import (
 from litebert.api.api_results import (
     TrainedModel as TrainedModel,
 )
+from litebert.api.estimators import TextClassifier as TextClassifier
+from litebert.api.estimators import TextRegressor as TextRegressor
 from litebert.api.model_use import (
     embed as embed,
 )

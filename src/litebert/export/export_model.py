@@ -12,10 +12,9 @@ from litebert.export.exported_graph import Comparison, ExportedGraph, ExportPrec
 from litebert.export.model_graph import build_graph
 from litebert.export.reference_outputs import compare
 from litebert.files import README, write_bytes, write_json
-from litebert.inference.fill_mask import MASKED_LANGUAGE_MODELS
 from litebert.manifest import atomic_directory
 from litebert.model.io.model_directory import check_replaceable, load_model, spec_of
-from litebert.model.io.model_spec import CONFIG, read_model_spec, to_json
+from litebert.model.io.model_spec import CONFIG, MASKED_LANGUAGE_MODELS, read_model_spec, to_json
 from litebert.model.layers.lora import can_be_merged, merged
 from litebert.runtime.export_metadata import GRAPH_FILES, KEY, ExportMetadata
 from litebert.tasks.metrics.text_table import markdown_table

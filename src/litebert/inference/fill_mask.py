@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Final
 
 from torch import nn
 
@@ -15,8 +14,6 @@ from litebert.tasks.encoded import Encoded, Feature
 from litebert.tasks.masked_text import DEFAULT_TOP_K, filled_masks, masked_feature
 from litebert.tasks.results import FilledMasks
 from litebert.tokenization.tokenizer import Tokenizer
-
-MASKED_LANGUAGE_MODELS: Final = ("ForPretraining", "ForMaskedLM")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,7 +16,7 @@ from litebert.hub_download import HubOptions
 from litebert.inference.embeddings.embedder import Embedder
 from litebert.inference.embeddings.embedding_settings import DEFAULT_EMBEDDING, EmbeddingSettings
 from litebert.inference.embeddings.exact_search import Hit, exact_search
-from litebert.inference.fill_mask import MASKED_LANGUAGE_MODELS, FillMask
+from litebert.inference.fill_mask import FillMask
 from litebert.inference.inference_model import resolve_precision
 from litebert.inference.method_inputs import (
     method_examples,
@@ -40,7 +40,7 @@ from litebert.inference.word_masking import Masking, Scoring
 from litebert.model.encoder import Encoder, encoder_of
 from litebert.model.io.hub import HUB, model_directory
 from litebert.model.io.model_directory import load_model
-from litebert.model.io.model_spec import read_model_spec
+from litebert.model.io.model_spec import MASKED_LANGUAGE_MODELS, read_model_spec
 from litebert.model.models import ForMaskedLM, ForPretraining
 from litebert.settings import InferencePrecision, validate_not_given
 from litebert.tasks.masked_text import DEFAULT_TOP_K

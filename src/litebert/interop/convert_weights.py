@@ -33,6 +33,7 @@ from litebert.model.io.model_directory import (
     updated_spec,
 )
 from litebert.model.io.model_spec import (
+    MASKED_LANGUAGE_MODELS,
     ModelName,
     ModelSpec,
     SavedDtype,
@@ -175,7 +176,7 @@ def _kept_files(place: Path, source: ModelSpec, target: ModelSpec, *, card: bool
     How examples of pretraining were drawn is also kept between the two models with a masked-LM head.
     """
     names = [*(OF_THE_HEAD if target.model == source.model else ()), *((README,) if card and target == source else ())]
-    if {source.model, target.model} == {"ForPretraining", "ForMaskedLM"}:
+    if {source.model, target.model} == set(MASKED_LANGUAGE_MODELS):
         names.append(PRETRAINING_SETTINGS)
     return {name: (place / name).read_bytes() for name in names if (place / name).is_file()}
 

@@ -12,6 +12,7 @@ from litebert.commands.finetune.default_settings import (
 from litebert.commands.finetune.finetune_settings import LabelledFiles, load_finetune_config, num_training_rows
 from litebert.commands.finetune.start.start_model import start_config
 from litebert.errors import ConfigError
+from litebert.files import PRETRAINING_SETTINGS
 from litebert.settings import write_yaml
 from litebert.tasks.read_labelled import read_labelled
 from litebert.tasks.types.task_type import ReadOptions
@@ -70,6 +71,47 @@ def test_directory_with_the_name_of_a_preset_has_the_settings_of_its_own_size(ti
     run = load_finetune_config("default", given={"model": "albert-base-v2", "data": data})
     assert start_config(run).hidden_size == hidden_size_of(run.model) == 32
     assert chosen(run) == chosen_for(32, 36)
+
+
+@pytest.fixture
+def encoder(tiny_tokenizer, tmp_path):
+    """A small encoder with the record of a pretraining."""
+    directory = save_pretrained(tiny_tokenizer, tmp_path / "encoder")
+    (directory / PRETRAINING_SETTINGS).write_text('{"sampling": {}}')
+    return directory
+
+
+@pytest.mark.parametrize(
+    ("overrides", "fitted"),
+    [
+        ((), "if_pairs"),
+        (("train.learning_rate=0.001", "batch_size=16", "hidden_dropout_prob=0", "train.duration=1 steps"), "if_pairs"),
+        (("fit_duplicate_token_heads=false",), False),
+        (("fit_duplicate_token_heads=true",), True),
+        (("freeze=encoder",), False),
+        (("keep_head=true",), False),
+    ],
+)
+def test_default_recipe_fits_heads_to_a_small_encoder_that_is_trained_whole(encoder, tmp_path, overrides, fitted):
+    given = {"model": str(encoder), "data": {"train": str(write_opinions(tmp_path / "train.csv"))}}
+    assert load_finetune_config("default", overrides, given=given).fit_duplicate_token_heads == fitted
+    closed = load_finetune_config("default", overrides, given=given, open_files=False)
+    assert closed.fit_duplicate_token_heads == (False if fitted == "if_pairs" else fitted)
+
+
+def test_default_recipe_fits_no_heads_to_other_models(encoder, tmp_path, tiny_tokenizer, monkeypatch):
+    data = {"train": str(write_opinions(tmp_path / "train.csv"))}
+
+    def fitted(recipe, *overrides, model=encoder):
+        given = {"model": str(model), "data": data}
+        return load_finetune_config(recipe, overrides, given=given).fit_duplicate_token_heads
+
+    assert fitted("default", model=save_pretrained(tiny_tokenizer, tmp_path / "of-elsewhere")) is False
+    assert fitted("default", "from_scratch=true") is False
+    assert fitted("default", model=tmp_path / "missing") is False
+    assert fitted("mrpc-small", "max_length=64") is False
+    monkeypatch.setattr("litebert.commands.finetune.default_settings.SMALL_HIDDEN_SIZE", 31)
+    assert fitted("default") is False
 
 
 def test_default_recipe_keeps_the_settings_that_are_given(tmp_path):

@@ -326,10 +326,11 @@ def test_heads_fitted_if_pairs_are_those_of_true_for_pairs_and_of_false_for_sing
     ]
     found, expected = ((model / "model.safetensors").read_bytes() for model in models)
     assert found == expected
-    assert ("none are fitted, because the training rows have one text each" in caplog.text) == (rows != "pairs")
+    assert ("duplicate-token heads: query and key are fitted to" in caplog.text) == (rows == "pairs")
 
 
-def test_finetune_refuses_to_fit_heads_where_it_does_not_help(settings, tiny_tokenizer, tmp_path, monkeypatch):
+def test_finetune_refuses_to_fit_heads_where_it_does_not_help(settings, tiny_tokenizer, tmp_path, monkeypatch, caplog):
+    caplog.set_level("INFO")
     tiny_tokenizer.save(tmp_path / "tokenizer")
     start = {"model": "tiny", "from_scratch": True, "tokenizer": tmp_path / "tokenizer"}
     with pytest.raises(DataError, match="the training rows have one text each"):
@@ -338,6 +339,14 @@ def test_finetune_refuses_to_fit_heads_where_it_does_not_help(settings, tiny_tok
     monkeypatch.setattr("litebert.commands.finetune.start.fit_heads.MIN_ATTENTION", 1.1)
     with pytest.raises(ConfigError, match=r"the fitted heads give equal tokens \d+% of their attention in the"):
         finetune(parsed(settings, **start, fit_duplicate_token_heads=True), tmp_path / "random")
+    settings["train"]["duration"] = "1 steps"
+    models = [
+        finetune(parsed(settings, **start, fit_duplicate_token_heads=fit), tmp_path / f"fit-{fit}").model
+        for fit in ("if_pairs", False)
+    ]
+    as_they_were, expected = ((model / "model.safetensors").read_bytes() for model in models)
+    assert as_they_were == expected
+    assert "no duplicate-token heads are fitted: fit_duplicate_token_heads: the fitted heads give" in caplog.text
     with monkeypatch.context() as patch:
         patch.setattr(
             "litebert.commands.finetune.start.fit_heads.attention_to_equal_tokens", lambda *_, **__: float("nan")

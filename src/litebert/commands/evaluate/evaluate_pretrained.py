@@ -17,7 +17,7 @@ from litebert.inference.inference_model import inference_model, resolve_precisio
 from litebert.inference.pretraining_record import pretraining_record, recorded_sampling
 from litebert.inference.sentence_likelihood import validate_causal_steps
 from litebert.model.io.model_directory import load_model
-from litebert.model.io.model_spec import ModelSpec, read_model_spec
+from litebert.model.io.model_spec import MASKED_LANGUAGE_MODELS, ModelSpec, read_model_spec
 from litebert.training.distributed.context import DistributedContext
 
 logger = logging.getLogger(__name__)
@@ -54,7 +54,7 @@ def evaluate_pretraining(run: EvaluateRun, model: Path, corpus: Path) -> Validat
     sentence-pair head is scored on masked tokens.
     """
     spec = read_model_spec(model)
-    if spec.model not in ("ForPretraining", "ForMaskedLM"):
+    if spec.model not in MASKED_LANGUAGE_MODELS:
         raise ConfigError(
             f"{model}: a {spec.model} has no masked-LM head; give a model from `pretrain`, or labelled data (--data)"
         )

@@ -86,6 +86,21 @@ def hidden_size_of(model: str) -> int | None:
         return None
 
 
+def is_small_encoder(model: str) -> bool:
+    """Whether a model directory holds a small encoder of `litebert pretrain` that is not fine-tuned."""
+    from litebert.inference.pretraining_record import pretraining_record
+    from litebert.model.io.hub import model_directory
+    from litebert.model.io.model_spec import MASKED_LANGUAGE_MODELS, read_model_spec
+
+    try:
+        directory = model_directory(model)
+        spec = read_model_spec(directory)
+    except LitebertError:
+        return False
+    is_small = spec.model in MASKED_LANGUAGE_MODELS and spec.config.hidden_size <= SMALL_HIDDEN_SIZE
+    return is_small and pretraining_record(directory) is not None
+
+
 def count_rows(
     file: Path, *, skip_unlabelled: bool = False, columns: Columns | None = None, task_type: str | None = None
 ) -> int | None:

@@ -12,6 +12,7 @@ from litebert.commands.finetune.default_settings import (
     count_rows,
     defaults_of_run,
     hidden_size_of,
+    is_small_encoder,
     settings_for_size,
 )
 from litebert.commands.finetune.postprocessing.validate_postprocessing import validate_postprocessing
@@ -182,8 +183,9 @@ class FinetuneRun(Settings):
     fit_duplicate_token_heads: Literal[False, True, "if_pairs"] = False
     """Before training, set query and key of two heads of every stored attention so that they attend to the same
     token in the other text, from statistics of the training rows. For pairs of texts and questions with a small
-    encoder, whose pretraining was too short to find such heads; a large one has them. Rows of one text are an
-    error, or, with `if_pairs`, train the model without fitted heads."""
+    encoder, whose pretraining was too short to find such heads; a large one has them. Rows of one text, and a model
+    without room for such heads, are an error, or, with `if_pairs`, train the model without them. The recipe `default`
+    has `if_pairs` for an encoder of `litebert pretrain` with a hidden size up to 384 that is trained whole."""
     duplicate_token_logit: float = Field(default=8.0, gt=0)
     """Attention logit that `fit_duplicate_token_heads` gives equal tokens; a larger one makes the attention sharper.
     Read only where heads are fitted, so that a recipe has the one of its task."""
@@ -241,7 +243,7 @@ class FinetuneRun(Settings):
                 "early_stopping_patience: the model is evaluated once, at the end; set train.evaluate_every, or leave "
                 "the patience out"
             )
-        if self.fit_duplicate_token_heads and (frozen := self._without_training()):
+        if self.fit_duplicate_token_heads and (frozen := self.without_training):
             raise ValueError(
                 f"fit_duplicate_token_heads: the model must be trained to use new heads, but {frozen} is set; "
                 "set fit_duplicate_token_heads=false"
@@ -263,8 +265,9 @@ class FinetuneRun(Settings):
         data = self.data
         return benchmark_task(data.task).task_type if isinstance(data, BenchmarkFiles) else data.task_type
 
-    def _without_training(self) -> str | None:
-        """The setting that keeps the encoder, or a head that was trained with it, as it is."""
+    @property
+    def without_training(self) -> str | None:
+        """The setting that keeps the encoder, or a head that was trained with it, as it is; None if all is trained."""
         if self.adapters is not None:
             return "adapters"
         if self.freeze not in (None, "nothing", "embeddings"):
@@ -272,6 +275,7 @@ class FinetuneRun(Settings):
         return "keep_head" if self.keep_head else None
 
 
+FITTED_HEADS: Final = "fit_duplicate_token_heads"
 RecipeSet = Literal["paper", "small"]
 """`paper`: the rows of the paper's table 14, for models of base size and up; `small`: recipes of an encoder of a few
 million parameters, such as `sst-2-small`."""
@@ -295,7 +299,8 @@ def load_finetune_config(
     """The settings of a recipe (its name, a task, a .yaml file), the values `given`, then `key.path=value`.
 
     A missing learning rate, duration or batch size is chosen by the size of the model and of the data; without
-    `open_files`, by that of ALBERT-base and few rows. If model or data are gone, it is that of the run in `out`.
+    `open_files`, by that of ALBERT-base and few rows. If model or data are gone, it is that of the run in `out`. A
+    recipe without a learning rate also fits duplicate-token heads to small encoders, unless the settings say otherwise.
     """
     chosen = load_recipe(recipe_of_task(recipe), command="finetune")
     values = with_overrides({**chosen.settings, **(given or {})}, overrides)
@@ -305,9 +310,15 @@ def load_finetune_config(
     if not open_files:
         return run
     validate_fits_saved_model(run.model, max_length=run.max_length, elastic_depth=run.elastic_depth)
-    if complete == values:
-        return run
-    return FinetuneRun.parse(merged_settings(_defaults(run, out), values), where=chosen.name)
+    if complete != values:
+        run = FinetuneRun.parse(merged_settings(_defaults(run, out), values), where=chosen.name)
+    is_by_size = "learning_rate" not in chosen.settings.get("train", {}) and FITTED_HEADS not in values
+    return run.replace(**{FITTED_HEADS: "if_pairs"}) if is_by_size and _lacks_heads(run) else run
+
+
+def _lacks_heads(run: FinetuneRun) -> bool:
+    """Whether the run trains all of a small encoder, whose pretraining was too short for duplicate-token heads."""
+    return run.without_training is None and not run.from_scratch and is_small_encoder(run.model)
 
 
 def _defaults(run: FinetuneRun, out: Path | None) -> dict[str, Any]:

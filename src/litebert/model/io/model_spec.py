@@ -52,6 +52,8 @@ REMOTE_CODE_CLASSES: Final[dict[ModelName, str]] = {
 """The equivalent class of `remote_code/`."""
 LABELLED: Final[tuple[ModelName, ...]] = ("ForSequenceClassification", "ForTokenClassification")
 CLASSIFIERS_OF_SEQUENCES: Final[tuple[ModelName, ...]] = ("ForSequenceClassification", "ForMultipleChoice")
+MASKED_LANGUAGE_MODELS: Final = ("ForPretraining", "ForMaskedLM")
+"""Those with a masked-LM head."""
 LITEBERT_MODEL_TYPE: Final = "litebert"
 CONFIG: Final = "config.json"
 

@@ -1,0 +1,142 @@
+"""Estimators of scikit-learn: what its tools need of them, and that they are the model that `finetune` makes."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import litebert
+from litebert.errors import DataError
+from litebert.inference.predictor import Predictor
+from support.runs.tiny_runs import API_SETTINGS
+
+sklearn = pytest.importorskip("sklearn")
+
+STEPS = "80 steps"
+SETTINGS = {**API_SETTINGS, "duration": STEPS, "evaluate_every": STEPS, "precision": "fp32"}
+"""Of the few rows too few are held out to select an epoch."""
+GIVEN = {name: SETTINGS[name] for name in ("learning_rate", "duration", "batch_size")}
+OTHERS = {name: value for name, value in SETTINGS.items() if name not in GIVEN}
+
+
+def classifier(model, **changes):
+    return litebert.TextClassifier(model, settings=OTHERS, **{**GIVEN, **changes})
+
+
+@pytest.fixture(scope="module")
+def texts(opinions):
+    return [row["text"] for row in opinions]
+
+
+@pytest.fixture(scope="module")
+def labels(opinions):
+    return [row["label"] for row in opinions]
+
+
+@pytest.fixture(scope="module")
+def fitted(pretrained, texts, labels):
+    return classifier(pretrained).fit(texts, labels)
+
+
+def test_a_classifier_learns_and_has_the_attributes_of_scikit_learn(fitted, texts, labels):
+    assert fitted.classes_.tolist() == ["bad", "good"]
+    probabilities = fitted.predict_proba(texts)
+    assert probabilities.shape == (len(texts), 2)
+    assert np.allclose(probabilities.sum(1), 1)
+    assert fitted.predict(texts).tolist() == fitted.classes_[probabilities.argmax(1)].tolist()
+    assert fitted.score(texts, labels) > 0.9
+    assert "accuracy" in fitted.metrics_
+
+
+def test_the_fitted_model_is_that_of_finetune(fitted, pretrained, texts, labels, tmp_path):
+    settings = {**SETTINGS, "task_type": "classification", "baseline": False}
+    tuned = litebert.finetune(pretrained, train=(texts, labels), out=tmp_path / "run", callbacks=[], **settings)
+    expected = Predictor(tuned.model, precision="fp32").probabilities(texts)
+    order = [tuned.predictor.labels.index(name) for name in fitted.classes_]
+    assert np.array_equal(fitted.predict_proba(texts), expected[:, order])
+
+
+def test_a_saved_model_and_a_pickled_estimator_give_the_same_predictions(fitted, texts, tmp_path):
+    expected = fitted.predict_proba(texts)
+    again = pickle.loads(pickle.dumps(fitted))
+    assert "predictor_" not in vars(again)
+    assert np.array_equal(again.predict_proba(texts), expected)
+    saved = Predictor(fitted.save(tmp_path / "model"), precision="fp32")
+    assert np.array_equal(saved.probabilities(texts)[:, [saved.labels.index("bad")]], expected[:, :1])
+    with pytest.raises(FileExistsError):
+        fitted.save(tmp_path / "model")
+
+
+def test_cross_validation_and_searches_fit_clones(pretrained, texts, labels):
+    from sklearn.base import clone
+    from sklearn.model_selection import GridSearchCV, cross_val_score
+
+    estimator = classifier(pretrained, duration="2 steps")
+    assert clone(estimator).get_params() == estimator.get_params()
+    assert len(cross_val_score(estimator, texts, labels, cv=2)) == 2
+    search = GridSearchCV(estimator, {"learning_rate": [1e-9, GIVEN["learning_rate"]]}, cv=2).fit(texts, labels)
+    assert search.best_estimator_.predict(texts[:1]).tolist()[0] in ("bad", "good")
+    assert estimator.set_params(batch_size=4).batch_size == 4
+
+
+def test_a_pipeline_ends_in_a_classifier(pretrained, texts, labels):
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import FunctionTransformer
+
+    lower = FunctionTransformer(lambda rows: [text.lower() for text in rows])
+    pipeline = make_pipeline(lower, classifier(pretrained, duration="2 steps")).fit(texts, labels)
+    assert pipeline.predict_proba(["THE FILM WAS GOOD"]).shape == (1, 2)
+
+
+@pytest.mark.parametrize("kind", ["list", "array", "frame", "lists"])
+def test_pairs_of_texts_are_rows_of_two(pretrained, texts, labels, kind):
+    pandas = pytest.importorskip("pandas")
+    pairs = list(zip(texts, reversed(texts), strict=True))
+    rows = {
+        "list": pairs,
+        "array": np.array(pairs, object),
+        "frame": pandas.DataFrame(pairs, columns=["one", "two"]),
+        "lists": list(map(list, pairs)),
+    }[kind]
+    fitted = classifier(pretrained, duration="2 steps").fit(rows, labels)
+    assert np.array_equal(fitted.predict_proba(rows), fitted.predict_proba(pairs))
+
+
+def test_texts_are_a_list_a_series_an_array_or_a_column(fitted, texts):
+    pandas = pytest.importorskip("pandas")
+    expected = fitted.predict(texts).tolist()
+    for rows in (tuple(texts), np.array(texts), pandas.Series(texts), pandas.DataFrame({"review": texts})):
+        assert fitted.predict(rows).tolist() == expected
+
+
+@pytest.mark.parametrize("classes", [(0, 1), (-1, 1), (False, True), (10, 9)])
+def test_labels_that_are_no_texts_come_back_as_they_were(pretrained, texts, labels, classes):
+    given = [classes[label == "good"] for label in labels]
+    fitted = classifier(pretrained).fit(texts, given)
+    assert fitted.classes_.tolist() == sorted(classes)
+    assert fitted.score(texts, given) > 0.9
+    assert fitted.predict(texts).dtype == np.array(given).dtype
+
+
+def test_a_regressor_predicts_numbers(pretrained, texts, labels):
+    scores = [float(label == "good") for label in labels]
+    regressor = litebert.TextRegressor(pretrained, settings=OTHERS, **GIVEN).fit(texts, np.array(scores))
+    assert regressor.predict(texts).shape == (len(texts),)
+    assert regressor.score(texts, scores) > 0.5
+
+
+def test_wrong_labels_are_refused(pretrained, texts, labels):
+    with pytest.raises(DataError, match="y: has 2 dimensions; give one label for each text"):
+        classifier(pretrained).fit(texts, [[0, 1]] * len(texts))
+    with pytest.raises(DataError, match="y: the labels ' good', 'bad' are not different texts without spaces around"):
+        classifier(pretrained).fit(texts, [" good" if label == "good" else label for label in labels])
+    with pytest.raises(DataError, match="train: 2 texts and 3 labels"):
+        classifier(pretrained).fit(texts[:2], labels[:3])
+
+
+@pytest.mark.parametrize("call", ["predict", "save"])
+def test_an_estimator_that_is_not_fitted_is_refused(pretrained, call, tmp_path):
+    from sklearn.exceptions import NotFittedError
+
+    with pytest.raises(NotFittedError):
+        getattr(classifier(pretrained), call)(tmp_path / "model" if call == "save" else ["a text"])
