@@ -1,5 +1,6 @@
 """`litebert pretrain RECIPE --corpus DIR --out DIR [setting=value …]`."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from textwrap import fill
 from typing import Final
@@ -34,21 +35,29 @@ PROCESSES: Final = {
 
 def description() -> str:
     """The description in `--help`, with all recipes and the most important settings."""
-    from litebert.commands.recipes import load_recipe, recipe_names
+    from litebert.commands.recipes import RECOMMENDED, recipe_names
 
-    recipes = [load_recipe(name, command="pretrain").to_text() for name in recipe_names("pretrain")]
-    lines = [line for recipe in recipes for line in recipe.splitlines()]
-    # tyro keeps a line break only before an indented line
-    indented = [fill(line, 96, initial_indent="  ", subsequent_indent=" " * 14) for line in lines]
+    recommended = RECOMMENDED["pretrain"]
+    others = [name for name in recipe_names("pretrain") if name not in recommended]
     return "\n\n".join(
         [
             "Train an encoder on a corpus.",
             "The same command again resumes an unfinished run, or prints the result of a finished one.",
-            "\n".join(["Recipes:", *indented]),
+            _recipes("Recipes to begin with, for text of your own:", recommended),
+            _recipes("Other recipes: ALBERT's own block, the paper's models, further pretraining:", others),
             section("Important settings, given after the recipe; --print-settings shows all of them:", SETTINGS),
             section("Several processes, on one machine or many:", PROCESSES),
         ]
     )
+
+
+def _recipes(title: str, names: Iterable[str]) -> str:
+    from litebert.commands.recipes import load_recipe
+
+    lines = [line for name in names for line in load_recipe(name, command="pretrain").to_text().splitlines()]
+    # tyro keeps a line break only before an indented line
+    indented = [fill(line, 96, initial_indent="  ", subsequent_indent=" " * 14) for line in lines]
+    return "\n".join([title, *indented])
 
 
 def pretrain(

@@ -6,7 +6,7 @@ A recipe of the package is named without folder and suffix (`tiny`); a name that
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from litebert.errors import ConfigError, suggestion
 from litebert.files import path_of
@@ -14,6 +14,8 @@ from litebert.model.presets import preset
 from litebert.settings import read_yaml
 
 ABOUT = ("about", "command", "cost", "expected")
+RECOMMENDED: Final = {"pretrain": ("night", "tiny", "night-large", "gpu-minutes"), "finetune": ("default",)}
+"""The recipes to begin with, by command; docs/guides/choosing.md has the reasons."""
 
 
 @dataclass(frozen=True)
@@ -30,8 +32,10 @@ class Recipe:
 
 
 def recipe_names(command: str) -> list[str]:
-    """Names of the package's recipes for `command`: "pretrain" or "finetune"."""
-    return sorted(Path(str(entry)).stem for entry in _folder(command).iterdir() if str(entry).endswith(".yaml"))
+    """Names of the package's recipes for `command`, "pretrain" or "finetune": the recommended ones first."""
+    names = [Path(str(entry)).stem for entry in _folder(command).iterdir() if str(entry).endswith(".yaml")]
+    first = RECOMMENDED[command]
+    return [*first, *sorted(name for name in names if name not in first)]
 
 
 def load_recipe(name: str, *, command: str) -> Recipe:
