@@ -196,7 +196,7 @@ def test_recipe_may_be_a_file_of_the_user(tmp_path):
 def test_unknown_recipe_suggests_a_known_one():
     with pytest.raises(ConfigError, match=r"'tinny': no such recipe; did you mean 'tiny'\? \(or give the path"):
         load_recipe("tinny", command="pretrain")
-    with pytest.raises(ConfigError, match=r"'wikipedia': no such recipe; expected one of night, tiny, .*small \(or give"):
+    with pytest.raises(ConfigError, match=r"'wikipedia': no such recipe; expected one of night, tiny, .*small \(or"):
         load_recipe("wikipedia", command="pretrain")
 
 

@@ -7,8 +7,10 @@ from functools import partial
 from torch import nn
 
 from litebert.errors import NotFiniteError
+from litebert.inference.backend import WithoutTaskType
 from litebert.inference.pipeline import model_outputs
 from litebert.model.model_inputs import ModelInputs
+from litebert.model.models import ForMaskedLM, ForPretraining
 from litebert.settings import InferencePrecision
 from litebert.tasks.encoded import Encoded, Feature
 from litebert.tasks.masked_text import DEFAULT_TOP_K, filled_masks, masked_feature
@@ -17,15 +19,25 @@ from litebert.tokenization.tokenizer import Tokenizer
 
 
 @dataclass(frozen=True, kw_only=True)
-class FillMask:
+class FillMask(WithoutTaskType):
     """A pretrained model that fills in masks."""
 
-    model: nn.Module
+    model: ForPretraining | ForMaskedLM
     tokenizer: Tokenizer
     max_length: int
     precision: InferencePrecision = "fp32"
     place: str = "the model"
     """What messages call it: its directory, if it was loaded from one."""
+
+    @property
+    def task(self) -> str:
+        """`fill_mask`."""
+        return "fill_mask"
+
+    @property
+    def method(self) -> str:
+        """Of a `Predictor`."""
+        return "fill_mask"
 
     def encode(self, text: str) -> Feature:
         """The sequence of a text; DataError for one without a mask or too long."""

@@ -100,6 +100,31 @@ class Pipeline:
             saved_task=SavedTask.stored(directory),
         )
 
+    @property
+    def task(self) -> str:
+        """Name of the task type."""
+        return self.task_type.name
+
+    @property
+    def method(self) -> str:
+        """The method of a `Predictor` for this task."""
+        return self.task_type.card.method
+
+    @property
+    def max_length(self) -> int:
+        """Longest sequence in tokens."""
+        return self.settings.max_length
+
+    @property
+    def reads_single_texts(self) -> bool:
+        """Whether it was trained on single texts; False where that is not known."""
+        return self.saved_task is not None and self.saved_task.reads_single_texts
+
+    @property
+    def reads_long_texts(self) -> bool:
+        """Whether longer texts are read in windows."""
+        return self.settings.reads_long_texts
+
     def labelled_data(
         self,
         file: Path,

@@ -5,7 +5,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final, Self, get_args
+from typing import Any, Self, get_args
 
 import numpy as np
 import torch
@@ -13,6 +13,7 @@ import torch
 from litebert.device import usable_device
 from litebert.errors import ConfigError
 from litebert.hub_download import HubOptions
+from litebert.inference.backend import Backend
 from litebert.inference.embeddings.embedder import Embedder
 from litebert.inference.embeddings.embedding_settings import DEFAULT_EMBEDDING, EmbeddingSettings
 from litebert.inference.embeddings.exact_search import Hit, exact_search
@@ -28,7 +29,6 @@ from litebert.inference.method_inputs import (
 )
 from litebert.inference.pipeline import Pipeline
 from litebert.inference.prediction_methods import (
-    METHODS_WITHOUT_TASK_TYPE,
     EmbeddingOptions,
     PredictionMethods,
     validate_order_head,
@@ -62,9 +62,6 @@ from litebert.tokenization.tokenizer import Tokenizer
 logger = logging.getLogger(__name__)
 
 __all__ = ["Answer", "Candidate", "Choice", "Classification", "MultiLabelPrediction", "Predictor", "TokenPrediction"]
-
-FILL_MASK: Final = "fill_mask"
-EMBEDDING: Final = "embedding"
 
 
 class Predictor(PredictionMethods):
@@ -105,10 +102,10 @@ class Predictor(PredictionMethods):
         directory = self._directory = model_directory(model, hub=hub)
         if threads is not None:
             torch.set_num_threads(threads)
-        self.backend: Pipeline | FillMask | Embedder = _load_backend(directory, usable, precision)
+        self.backend: Backend = _load_backend(directory, usable, precision)
         if layers is not None:
             _run_first_layers(encoder_of(self.backend.model), layers, directory)
-        self.task: str = _task(self.backend)
+        self.task: str = self.backend.task
         """Name of the task type, or `fill_mask` or `embedding`."""
         self.threshold: NoAnswerThreshold | None = None
         """When a question has no answer; None for models that always answer."""
@@ -132,9 +129,7 @@ class Predictor(PredictionMethods):
         """
         if isinstance(self.backend, FillMask):
             return [[list(candidates) for candidates in filled.masks] for filled in self.fill_masks(inputs)]
-        if isinstance(self.backend, Embedder):
-            return self.embed(inputs)
-        method = self.backend.task_type.card.method
+        method = self.backend.method
         return getattr(self, "answer_batch" if method == "answer" else method)(inputs)
 
     @property
@@ -145,14 +140,13 @@ class Predictor(PredictionMethods):
     @property
     def labels(self) -> tuple[str, ...]:
         """Label names in the order of the model; empty for task types without."""
-        return self.backend.labels if isinstance(self.backend, Pipeline) else ()
+        return self.backend.labels
 
     def fill_masks(self, texts: Iterable[str], *, top_k: int = DEFAULT_TOP_K) -> list[FilledMasks]:
         """The `top_k` best candidates for each `[MASK]` of each text; DataError for a text without one or too long."""
-        if not isinstance(self.backend, FillMask):
-            raise self._wrong_method("fill_mask")
+        fill_mask = self._fill_mask("fill_mask")
         validate_positive("top_k", top_k)
-        return self.backend.results(validate_single_texts(texts), top_k=top_k)
+        return fill_mask.results(validate_single_texts(texts), top_k=top_k)
 
     def log_likelihoods(
         self,
@@ -183,8 +177,7 @@ class Predictor(PredictionMethods):
                 or an argument is wrong.
             DataError: a sentence without tokens, or with more than the model reads.
         """
-        if not isinstance(self.backend, FillMask):
-            raise self._wrong_method("log_likelihoods")
+        fill_mask = self._fill_mask("log_likelihoods")
         if scoring not in get_args(Scoring):
             raise ConfigError(f"scoring: {scoring!r}, expected one of {', '.join(get_args(Scoring))}")
         if masking is not None and masking not in get_args(Masking):
@@ -195,16 +188,20 @@ class Predictor(PredictionMethods):
             if masking is not None:
                 raise ConfigError("masking: with scoring='causal' nothing is masked; leave it out")
             validate_causal_steps(self._directory, pretraining_record(self._directory))
-        model, backend = self.backend.model, self.backend
-        assert isinstance(model, ForPretraining | ForMaskedLM)
         return log_likelihoods(
-            model,
-            backend.tokenizer,
+            fill_mask.model,
+            fill_mask.tokenizer,
             validate_single_texts(sentences, name="sentences"),
             masking=None if scoring == "causal" else masking or "token",
             temperature=temperature,
-            precision=backend.precision,
+            precision=fill_mask.precision,
         )
+
+    def _fill_mask(self, method: str) -> FillMask:
+        """The masked language model; ConfigError for a model without, named by the `method` that needs it."""
+        if isinstance(self.backend, FillMask):
+            return self.backend
+        raise self._wrong_method(method)
 
     def _vectors(self, texts: Sequence[str], options: EmbeddingOptions) -> np.ndarray:
         return self.embedder(EmbeddingSettings(**options._asdict())).embed(texts)
@@ -252,23 +249,22 @@ class Predictor(PredictionMethods):
 
         They are of one kind for all task types: a regression gives a `Regression` where `regress` gives a number.
         """
-        if isinstance(self.backend, Embedder):
-            raise self._wrong_method("predict")
-        if isinstance(self.backend, FillMask):
-            return list(self.backend.results(validate_single_texts(inputs)))
-        return self.backend.results(method_examples(self.backend.task_type.card.method, validate_texts(inputs)))
+        match self.backend:
+            case Pipeline() as pipeline:
+                return pipeline.results(method_examples(pipeline.method, validate_texts(inputs)))
+            case FillMask() as fill_mask:
+                return list(fill_mask.results(validate_single_texts(inputs)))
+        raise self._wrong_method("predict")
 
     def results(self, method: str, examples: Sequence[Any]) -> list[Any]:
         """The results for examples of the task type; ConfigError unless `method` is that of the model's task."""
-        if not isinstance(self.backend, Pipeline) or self.backend.task_type.card.method != method:
-            raise self._wrong_method(method)
-        return self.backend.results(examples)
+        if isinstance(self.backend, Pipeline) and self.backend.method == method:
+            return self.backend.results(examples)
+        raise self._wrong_method(method)
 
     @property
     def _own_method(self) -> str:
-        if isinstance(self.backend, Pipeline):
-            return self.backend.task_type.card.method
-        return METHODS_WITHOUT_TASK_TYPE[self.task]
+        return self.backend.method
 
 
 def _run_first_layers(encoder: Encoder, layers: int, directory: Path) -> None:
@@ -278,7 +274,7 @@ def _run_first_layers(encoder: Encoder, layers: int, directory: Path) -> None:
     encoder.schedule = encoder.first_layers(layers)
 
 
-def _load_backend(directory: Path, device: str, precision: InferencePrecision) -> Pipeline | FillMask | Embedder:
+def _load_backend(directory: Path, device: str, precision: InferencePrecision) -> Backend:
     """What computes the results: a task's pipeline, or a masked language model or an embedding model without a task."""
     spec = read_model_spec(directory)
     is_masked = spec.model in MASKED_LANGUAGE_MODELS and SavedTask.stored(directory) is None
@@ -288,6 +284,7 @@ def _load_backend(directory: Path, device: str, precision: InferencePrecision) -
     resolved, place = resolve_precision(precision, model), str(directory)
     if not is_masked:
         return Embedder.of(model, tokenizer, precision=resolved, place=place)
+    assert isinstance(model, ForPretraining | ForMaskedLM)
     longest = spec.config.max_position_embeddings
     return FillMask(model=model, tokenizer=tokenizer, max_length=longest, precision=resolved, place=place)
 
@@ -301,9 +298,3 @@ def _threshold(settings: Any, given: float | None, directory: Path) -> NoAnswerT
     else:
         logger.info("%s: no-answer threshold %s", directory, used.to_text())
     return used
-
-
-def _task(backend: Pipeline | FillMask | Embedder) -> str:
-    if isinstance(backend, Pipeline):
-        return backend.task_type.name
-    return EMBEDDING if isinstance(backend, Embedder) else FILL_MASK

@@ -140,19 +140,19 @@ def _load_torch(directory: Path, settings: ServeSettings, *, digest: str) -> Loa
     predictor = Predictor.load(
         directory, precision=settings.precision or "fp32", device=settings.device, threads=settings.threads
     )
-    backend: Any = predictor.backend
-    saved = getattr(backend, "saved_task", None)
+    backend = predictor.backend
+    embedder = predictor.embedder(DEFAULT_EMBEDDING)
     return LoadedModel(
         predictor,
         backend.tokenizer,
-        max_length=backend.settings.max_length if hasattr(backend, "settings") else backend.max_length,
-        max_position_embeddings=predictor.embedder(DEFAULT_EMBEDDING).max_length,
-        embedding_size=backend.model.config.hidden_size,
-        pooling=getattr(backend.model, "pooling", "mean"),
+        max_length=backend.max_length,
+        max_position_embeddings=embedder.max_length,
+        embedding_size=embedder.dimensions,
+        pooling=embedder.pooling,
         digest=digest,
         precision=predictor.precision,
-        reads_single_texts=saved is not None and saved.reads_single_texts,
-        reads_long_texts=getattr(getattr(backend, "settings", None), "long_texts", None) == "windows",
+        reads_single_texts=backend.reads_single_texts,
+        reads_long_texts=backend.reads_long_texts,
     )
 
 

@@ -21,6 +21,11 @@ class InputSettings(Settings):
     max_length: int = Field(default=512, ge=3)
     """Longest sequence in tokens."""
 
+    @property
+    def reads_long_texts(self) -> bool:
+        """Whether longer texts are read in windows that have one result together."""
+        return False
+
     @classmethod
     def stored(cls, directory: Path, *, max_length: int) -> Self:
         """The settings in a model directory, or the default ones; no sequence is longer than the model reads.
@@ -58,3 +63,8 @@ class TextInputSettings(InputSettings):
 
     long_texts: LongTexts = "truncate"
     """`windows`: the outputs for a text are the mean of those for its windows."""
+
+    @property
+    def reads_long_texts(self) -> bool:
+        """Whether longer texts are read in windows that have one result together."""
+        return self.long_texts == "windows"

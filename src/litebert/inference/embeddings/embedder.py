@@ -10,6 +10,7 @@ import numpy as np
 from torch import nn
 
 from litebert.errors import ConfigError, NotFiniteError
+from litebert.inference.backend import WithoutTaskType
 from litebert.inference.embeddings.embedding_settings import DEFAULT_EMBEDDING, EmbeddingSettings
 from litebert.inference.pipeline import model_outputs
 from litebert.inference.prediction_methods import unit_length
@@ -27,7 +28,7 @@ TEXTS_PER_PART: Final = 4096
 
 
 @dataclass(frozen=True, kw_only=True)
-class Embedder:
+class Embedder(WithoutTaskType):
     """An encoder with its tokenizer and the settings that are resolved for it."""
 
     model: nn.Module
@@ -40,6 +41,16 @@ class Embedder:
     precision: InferencePrecision = "fp32"
     place: str = "the model"
     """What messages call it: its directory, if it was loaded from one."""
+
+    @property
+    def task(self) -> str:
+        """`embedding`."""
+        return "embedding"
+
+    @property
+    def method(self) -> str:
+        """Of a `Predictor`."""
+        return "embed"
 
     @classmethod
     def of(
