@@ -33,9 +33,13 @@ SETTINGS: Final = {
     "long_texts=windows": "longer texts are read in several inputs, not truncated",
     "train.evaluate_every='100 steps'": "when to evaluate on the development set; the best model is kept",
     "metrics=[macro_f1,accuracy]": "the first selects the best model; macro_f1 counts rare labels as much as others",
+    "data.dev.fraction=0.2": "how many rows are held out without --dev; data.dev.group_by=author keeps rows together",
     "early_stopping_patience=3": "stop after 3 evaluations without improvement",
     "class_weights=balanced": "rare labels count more; or numbers, such as class_weights.spam=5",
+    "calibrate=true": "probabilities that are the shares in which the model is right",
     "tune_thresholds=true": "predict a label of several, or of two classes, from the threshold with the best F1",
+    "fit_duplicate_token_heads=true": "for pairs of texts with a small encoder: two attention heads that find the words "
+    "of both; the recipe default has if_pairs for encoders of litebert pretrain",
     "elastic_depth=[2,4]": "train for 2, 4 or all layers, so that `litebert convert --layers 2` makes a faster model",
     "freeze=encoder": "train the head only; or embeddings, all_but_pooler",
     "layerwise_lr_decay=0.9": "smaller learning rates further from the head",
