@@ -38,7 +38,7 @@ SETTINGS: Final = {
     "class_weights=balanced": "rare labels count more; or numbers, such as class_weights.spam=5",
     "calibrate=true": "probabilities that are the shares in which the model is right",
     "tune_thresholds=true": "predict a label of several, or of two classes, from the threshold with the best F1",
-    "fit_duplicate_token_heads=true": "for pairs of texts with a small encoder: two attention heads that find the words "
+    "fit_duplicate_token_heads=true": "for pairs of texts and a small encoder: two attention heads that find the words "
     "of both; the recipe default has if_pairs for encoders of litebert pretrain",
     "elastic_depth=[2,4]": "train for 2, 4 or all layers, so that `litebert convert --layers 2` makes a faster model",
     "freeze=encoder": "train the head only; or embeddings, all_but_pooler",

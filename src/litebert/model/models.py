@@ -1,6 +1,5 @@
 """Every model: the encoder and a head. Weights are initialized at random from `seed`; `load_model` loads saved ones."""
 
-from collections.abc import Callable
 from typing import Final
 
 import torch
@@ -10,6 +9,7 @@ from torch import Tensor, nn
 
 from litebert.model.config import ModelConfig, Pooling
 from litebert.model.encoder import Encoder, row_starts
+from litebert.model.encoder_outputs import POOLERS, at_positions, encoded, pooled
 from litebert.model.initialization.random_init import initialize
 from litebert.model.io.hub_model import HubModel
 from litebert.model.io.model_spec import TrainedPairing
@@ -27,7 +27,6 @@ from litebert.model.model_inputs import (
 from litebert.model.outputs import (
     AnswerBeams,
     ClassifierOutput,
-    EncoderOutput,
     MaskedLMOutput,
     PretrainingLosses,
     PretrainingOutput,
@@ -38,7 +37,6 @@ from litebert.model.shapes import Ids, Mask, Starts, States
 
 AnyMask = Mask | Ids
 """A mask of bools, or of ones and zeros."""
-Tensors = tuple[Tensor, ...]
 FORBIDDEN: Final = -1e30
 """Logit of a position where no answer may start or end. Source: `p_mask` in squad_utils.py."""
 
@@ -120,7 +118,7 @@ class ForMaskedLM(HubModel):
     ) -> MaskedLMOutput:
         """Logits P V of the vocabulary at the flat positions b·S + s, or B S V without positions."""
         inputs = complete_inputs(input_ids, attention_mask, token_type_ids)
-        output, attentions = _encoded(self.encoder, inputs, output_hidden_states, output_attentions)
+        output, attentions = encoded(self.encoder, inputs, output_hidden_states, output_attentions)
         states = output.last_hidden_state
         if masked_positions is not None:
             states = at_positions(states, masked_positions)
@@ -129,25 +127,32 @@ class ForMaskedLM(HubModel):
         return MaskedLMOutput(logits, output, label_loss(logits, labels), attentions)
 
 
-class ForSequenceClassification(HubModel):
-    """Classes of a sequence, or a number if `num_labels` is 1. Source: `create_model` in run_classifier.py."""
+class ClassifierModel(HubModel):
+    """An encoder and a linear layer over some of its states, with dropout before it."""
 
-    has_pooler = True
-    predicts_numbers = True  # if there is one class
-
-    def __init__(self, config: ModelConfig, *, num_labels: int, seed: int = 0) -> None:
+    def __init__(self, config: ModelConfig, *, num_labels: int, pooler: bool, seed: int) -> None:
         super().__init__()
         self.config = config
-        self.encoder = Encoder(config, pooler=self.has_pooler)
+        self.encoder = Encoder(config, pooler=pooler)
         self.dropout = nn.Dropout(config.classifier_dropout_prob)
         self.classifier = nn.Linear(config.hidden_size, num_labels)
         initialize(self, scale=config.initializer_range, seed=seed)
 
+    def _logits(self, states: Float[Tensor, "*B H"]) -> Float[Tensor, "*B C"]:
+        return self.classifier(self.dropout(states))
+
+
+class ForSequenceClassification(ClassifierModel):
+    """Classes of a sequence, or a number if `num_labels` is 1. Source: `create_model` in run_classifier.py."""
+
+    def __init__(self, config: ModelConfig, *, num_labels: int, seed: int = 0) -> None:
+        super().__init__(config, num_labels=num_labels, pooler=True, seed=seed)
+
     def forward(
         self,
-        input_ids: Int[Tensor, "*B S"],
-        attention_mask: Bool[Tensor, "*B S"] | Int[Tensor, "*B S"] | None = None,
-        token_type_ids: Int[Tensor, "*B S"] | None = None,
+        input_ids: Ids,
+        attention_mask: AnyMask | None = None,
+        token_type_ids: Ids | None = None,
         *,
         labels: Tensor | None = None,
         output_hidden_states: bool = False,
@@ -155,52 +160,56 @@ class ForSequenceClassification(HubModel):
     ) -> ClassifierOutput:
         """Logits B C; `labels` are classes, floats for each class, or with one class numbers."""
         inputs = complete_inputs(input_ids, attention_mask, token_type_ids)
-        rows = ModelInputs(*(tensor.flatten(0, -2) for tensor in inputs))
-        states, hidden_states, attentions = self._states(rows, output_hidden_states, output_attentions)
-        logits = self._logits(states, input_ids.shape)
-        loss = label_loss(logits, labels, one_is_a_number=self.predicts_numbers)
-        return ClassifierOutput(logits, loss, hidden_states, attentions)
-
-    def _states(self, inputs: ModelInputs, hidden_states: bool, attentions: bool) -> tuple[Tensor, Tensors, Tensors]:
-        """What is classified, hidden states and attentions.
-
-        Where only the first position is read, the last block computes no others.
-        """
-        pooling = self.config.classifier_pooling
-        if pooling == "cls" and not (hidden_states or attentions):
-            return self.encoder.pooled(*inputs), (), ()
-        output, probabilities = _encoded(self.encoder, inputs, hidden_states, attentions)
-        vectors = POOLERS[pooling](output.last_hidden_state, inputs.attention_mask)
-        return self.encoder.pool(vectors), output.hidden_states, probabilities
-
-    def _logits(self, states: Tensor, shape: torch.Size) -> Tensor:
-        return self.classifier(self.dropout(states))
+        vectors, hidden_states, attentions = pooled(self.encoder, inputs, output_hidden_states, output_attentions)
+        logits = self._logits(vectors)
+        return ClassifierOutput(logits, label_loss(logits, labels, one_is_a_number=True), hidden_states, attentions)
 
 
-class ForMultipleChoice(ForSequenceClassification):
-    """One logit for each of C candidate sequences. Source: `create_model` in race_utils.py.
-
-    Inputs are B C S, logits B C; hidden states and attentions have B·C rows.
-    """
-
-    predicts_numbers = False
+class ForMultipleChoice(ClassifierModel):
+    """One logit for each of C candidate sequences. Source: `create_model` in race_utils.py."""
 
     def __init__(self, config: ModelConfig, *, seed: int = 0) -> None:
-        super().__init__(config, num_labels=1, seed=seed)
+        super().__init__(config, num_labels=1, pooler=True, seed=seed)
 
-    def _logits(self, states: Tensor, shape: torch.Size) -> Tensor:
-        return super()._logits(states, shape).view(shape[:2])
+    def forward(
+        self,
+        input_ids: Int[Tensor, "B C S"],
+        attention_mask: Bool[Tensor, "B C S"] | Int[Tensor, "B C S"] | None = None,
+        token_type_ids: Int[Tensor, "B C S"] | None = None,
+        *,
+        labels: Int[Tensor, " B"] | None = None,
+        output_hidden_states: bool = False,
+        output_attentions: bool = False,
+    ) -> ClassifierOutput:
+        """Logits B C; hidden states and attentions have B·C rows."""
+        inputs = complete_inputs(input_ids, attention_mask, token_type_ids)
+        rows = ModelInputs(*(tensor.flatten(0, 1) for tensor in inputs))
+        vectors, hidden_states, attentions = pooled(self.encoder, rows, output_hidden_states, output_attentions)
+        logits = self._logits(vectors).view(input_ids.shape[:2])
+        return ClassifierOutput(logits, label_loss(logits, labels), hidden_states, attentions)
 
 
-class ForTokenClassification(ForSequenceClassification):
-    """Classes of every token: logits B S C."""
+class ForTokenClassification(ClassifierModel):
+    """Classes of every token."""
 
-    has_pooler = False
-    predicts_numbers = False
+    def __init__(self, config: ModelConfig, *, num_labels: int, seed: int = 0) -> None:
+        super().__init__(config, num_labels=num_labels, pooler=False, seed=seed)
 
-    def _states(self, inputs: ModelInputs, hidden_states: bool, attentions: bool) -> tuple[Tensor, Tensors, Tensors]:
-        output, probabilities = _encoded(self.encoder, inputs, hidden_states, attentions)
-        return output.last_hidden_state, output.hidden_states, probabilities
+    def forward(
+        self,
+        input_ids: Ids,
+        attention_mask: AnyMask | None = None,
+        token_type_ids: Ids | None = None,
+        *,
+        labels: Ids | None = None,
+        output_hidden_states: bool = False,
+        output_attentions: bool = False,
+    ) -> ClassifierOutput:
+        """Logits B S C; -100 marks tokens without a label."""
+        inputs = complete_inputs(input_ids, attention_mask, token_type_ids)
+        output, attentions = encoded(self.encoder, inputs, output_hidden_states, output_attentions)
+        logits = self._logits(output.last_hidden_state)
+        return ClassifierOutput(logits, label_loss(logits, labels), output.hidden_states, attentions)
 
 
 class ForQuestionAnswering(HubModel):
@@ -226,7 +235,7 @@ class ForQuestionAnswering(HubModel):
     ) -> SpanOutput:
         """Logits of all positions as start and as end of the answer."""
         inputs = complete_inputs(input_ids, attention_mask, token_type_ids)
-        output, attentions = _encoded(self.encoder, inputs, output_hidden_states, output_attentions)
+        output, attentions = encoded(self.encoder, inputs, output_hidden_states, output_attentions)
         start, end = self.spans(output.last_hidden_state).unbind(-1)
         loss = span_label_loss(start, end, start_positions, end_positions)
         return SpanOutput(start, end, output, loss, attentions)
@@ -248,34 +257,6 @@ class SentenceEmbedder(HubModel):
         """Sentence vectors, not normalised; with "mean", zeros for a sequence without tokens."""
         inputs = complete_inputs(input_ids, attention_mask, token_type_ids)
         return POOLERS[self.pooling](self.encoder(*inputs).last_hidden_state, inputs.attention_mask)
-
-
-def mean_of_tokens(states: States, mask: Mask) -> Float[Tensor, "B H"]:
-    """Mean of the hidden states where `mask` is True; zeros if it never is."""
-    summed = states.masked_fill(~mask[..., None], 0).sum(1)
-    return summed / mask.sum(1, keepdim=True).clamp(min=1)
-
-
-POOLERS: Final[dict[Pooling, Callable[[Tensor, Tensor], Tensor]]] = {
-    "mean": mean_of_tokens,
-    "cls": lambda states, mask: states[:, 0],
-}
-
-
-def _encoded(
-    encoder: Encoder, inputs: ModelInputs, hidden_states: bool, attentions: bool
-) -> tuple[EncoderOutput, Tensors]:
-    """The output of the encoder, and the attention probabilities of its blocks if they are asked for."""
-    output = encoder(*inputs, output_hidden_states=hidden_states or attentions)
-    if not attentions:
-        return output, ()
-    probabilities = encoder.attention_probabilities(output, inputs.attention_mask)
-    return output if hidden_states else output._replace(hidden_states=()), probabilities
-
-
-def at_positions(states: States, positions: Int[Tensor, " P"]) -> Float[Tensor, "P H"]:
-    """Hidden states at flat positions b·S + s."""
-    return states.flatten(0, 1).index_select(0, positions)
 
 
 class ForQuestionAnsweringWithNoAnswer(HubModel):

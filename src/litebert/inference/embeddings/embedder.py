@@ -15,8 +15,8 @@ from litebert.inference.embeddings.embedding_settings import DEFAULT_EMBEDDING, 
 from litebert.inference.pipeline import model_outputs
 from litebert.inference.prediction_methods import unit_length
 from litebert.model.config import Pooling
+from litebert.model.encoder_outputs import POOLERS
 from litebert.model.model_inputs import ModelInputs
-from litebert.model.models import POOLERS
 from litebert.settings import InferencePrecision
 from litebert.tasks.encoded import Encoded, encode_texts, warn_empty
 from litebert.tokenization.tokenizer import Tokenizer
