@@ -1,12 +1,14 @@
 """Estimators of scikit-learn: what its tools need of them, and that they are the model that `finetune` makes."""
 
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 
 import litebert
-from litebert.errors import DataError
+from litebert.errors import ConfigError, DataError
 from litebert.inference.predictor import Predictor
 from support.runs.tiny_runs import API_SETTINGS
 
@@ -21,6 +23,10 @@ OTHERS = {name: value for name, value in SETTINGS.items() if name not in GIVEN}
 
 def classifier(model, **changes):
     return litebert.TextClassifier(model, settings=OTHERS, **{**GIVEN, **changes})
+
+
+def regressor(model):
+    return litebert.TextRegressor(model, settings=OTHERS, **GIVEN)
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +65,7 @@ def test_the_fitted_model_is_that_of_finetune(fitted, pretrained, texts, labels,
 def test_a_saved_model_and_a_pickled_estimator_give_the_same_predictions(fitted, texts, tmp_path):
     expected = fitted.predict_proba(texts)
     again = pickle.loads(pickle.dumps(fitted))
-    assert "predictor_" not in vars(again)
+    assert again._predictor is None
     assert np.array_equal(again.predict_proba(texts), expected)
     saved = Predictor(fitted.save(tmp_path / "model"), precision="fp32")
     assert np.array_equal(saved.probabilities(texts)[:, [saved.labels.index("bad")]], expected[:, :1])
@@ -120,18 +126,69 @@ def test_labels_that_are_no_texts_come_back_as_they_were(pretrained, texts, labe
 
 def test_a_regressor_predicts_numbers(pretrained, texts, labels):
     scores = [float(label == "good") for label in labels]
-    regressor = litebert.TextRegressor(pretrained, settings=OTHERS, **GIVEN).fit(texts, np.array(scores))
-    assert regressor.predict(texts).shape == (len(texts),)
-    assert regressor.score(texts, scores) > 0.5
+    fitted = regressor(pretrained).fit(texts, np.array(scores))
+    assert fitted.predict(texts).shape == (len(texts),)
+    assert fitted.score(texts, scores) > 0.5
 
 
 def test_wrong_labels_are_refused(pretrained, texts, labels):
-    with pytest.raises(DataError, match="y: has 2 dimensions; give one label for each text"):
+    with pytest.raises(DataError, match="y: has 2 dimensions, expected one label for each text"):
         classifier(pretrained).fit(texts, [[0, 1]] * len(texts))
     with pytest.raises(DataError, match="y: the labels ' good', 'bad' are not different texts without spaces around"):
         classifier(pretrained).fit(texts, [" good" if label == "good" else label for label in labels])
     with pytest.raises(DataError, match="train: 2 texts and 3 labels"):
         classifier(pretrained).fit(texts[:2], labels[:3])
+
+
+@pytest.mark.parametrize("missing", [None, float("nan"), np.nan])
+def test_missing_labels_are_refused(pretrained, texts, labels, missing):
+    with pytest.raises(DataError, match=r"y: row 2 \(counted from 1\) has no label; leave the row out"):
+        classifier(pretrained).fit(texts, [labels[0], missing, *labels[2:]])
+    with pytest.raises(DataError, match=r"y: row 1 \(counted from 1\) has no label"):
+        regressor(pretrained).fit(texts, [missing] * len(texts))
+
+
+def test_regressors_need_numbers(pretrained, texts):
+    with pytest.raises(DataError, match=r"y: row 1 \(counted from 1\) has 'much', expected a number"):
+        regressor(pretrained).fit(texts, ["much"] * len(texts))
+
+
+@pytest.mark.parametrize("wrong", ["a text", None, 7])
+def test_texts_that_are_none_are_refused(fitted, wrong):
+    with pytest.raises(DataError, match=r"X: found a .*, expected texts; put a single one into a list"):
+        fitted.predict(wrong)
+
+
+@pytest.mark.parametrize("name", ["learning_rate", "seed", "callbacks", "out"])
+def test_further_settings_do_not_replace_arguments(pretrained, texts, labels, name):
+    with pytest.raises(ConfigError, match=f"settings: '{name}' is no further setting; give it as an argument of Text"):
+        litebert.TextClassifier(pretrained, settings={name: 1}).fit(texts, labels)
+
+
+def test_further_settings_of_the_data_are_merged(pretrained):
+    estimator = litebert.TextClassifier(pretrained, seed=3, settings={"data": {"dev": {"fraction": 0.5}}})
+    assert estimator._settings()["data"] == {"dev": {"seed": 3, "fraction": 0.5}}
+
+
+def test_a_column_of_labels_and_of_texts_has_one_value_a_row(pretrained, texts, labels):
+    fitted = classifier(pretrained, duration="2 steps").fit(np.array(texts)[:, None], np.array(labels)[:, None])
+    assert fitted.predict([(text,) for text in texts]).tolist() == fitted.predict(texts).tolist()
+
+
+def test_showing_an_estimator_loads_no_model(fitted):
+    again = pickle.loads(pickle.dumps(fitted))
+    assert "TextClassifier" in again._repr_html_()
+    assert again._predictor is None
+
+
+def test_without_scikit_learn_the_classes_exist_and_are_refused_when_they_are_made():
+    code = (
+        "import sys; sys.modules['sklearn'] = None; sys.modules['sklearn.base'] = None\n"
+        "from litebert import *\n"
+        "try: TextClassifier('model')\nexcept ImportError as error: print(error)"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert shown.startswith("TextClassifier needs the package 'scikit-learn'; install it with: pip install")
 
 
 @pytest.mark.parametrize("call", ["predict", "save"])

@@ -1,28 +1,34 @@
 """Estimators of scikit-learn, for its cross-validation, searches and pipelines: `fit` fine-tunes an encoder.
 
-Needs scikit-learn (extra `eval`). Everything else that the package can do needs the functions of the API.
+Needs scikit-learn (extra `eval`). Logs, resumption, callbacks and baselines are those of `litebert.finetune`.
 """
 
 from collections.abc import Mapping
-from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Self
+from typing import Any, Final, Self
 
 import numpy as np
 
+from litebert.api.data_sources import plain
 from litebert.api.training_runs import finetune
-from litebert.errors import DataError, MissingExtraError
+from litebert.errors import ConfigError, DataError, import_extra
 from litebert.files import write_bytes
 from litebert.inference.predictor import Predictor
-from litebert.settings import InferencePrecision
+from litebert.settings import InferencePrecision, merged_settings
 from litebert.tasks.readers.tables import json_text
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-    from sklearn.utils.validation import check_is_fitted
 except ImportError:
-    raise MissingExtraError("scikit-learn", extra="eval", needed_for="an estimator of scikit-learn") from None
+    # The names exist, so that `import *` works; the classes are refused when they are made.
+    BaseEstimator, ClassifierMixin, RegressorMixin = (type("Missing", (), {}) for _ in range(3))
+
+OWN_ARGUMENTS: Final = (
+    *("model", "recipe", "learning_rate", "duration", "batch_size", "seed"),
+    *("train", "dev", "out", "callbacks", "task_type"),
+)
+"""Arguments of `finetune` that are parameters of an estimator, or that it decides."""
 
 
 class TextEstimator(BaseEstimator):
@@ -54,7 +60,11 @@ class TextEstimator(BaseEstimator):
             settings: further settings, as of `litebert.finetune`, such as `{"class_weights": "balanced"}`.
             seed: of the head, of dropout, of the order of the examples and of the rows that are held out.
             precision: arithmetic of the predictions.
+
+        Raises:
+            MissingExtraError: scikit-learn is not installed.
         """
+        import_extra("sklearn", extra="eval", needed_for=type(self).__name__, package="scikit-learn")
         self.model = model
         self.recipe = recipe
         self.learning_rate = learning_rate
@@ -64,49 +74,68 @@ class TextEstimator(BaseEstimator):
         self.seed = seed
         self.precision = precision
 
-    def _fit(self, texts: Any, labels: list[Any]) -> None:
+    def to_predictor(self) -> Predictor:
+        """The fitted model, with all methods of a `Predictor`; it is loaded at the first use."""
+        self._validate_fitted()
+        if self._predictor is None:
+            with TemporaryDirectory(prefix="litebert-") as directory:
+                self._predictor = Predictor(self.save(Path(directory) / "model"), precision=self.precision)
+        return self._predictor
+
+    def save(self, directory: str | Path) -> Path:
+        """Write the fitted model to a new model directory, for `litebert` commands, `Predictor` and transformers."""
+        self._validate_fitted()
+        path = Path(directory)
+        path.mkdir(parents=True)
+        for name, content in self._files.items():
+            write_bytes(path / name, content)
+        return path
+
+    def _fit(self, texts: list[Any], labels: list[Any]) -> None:
         """Fine-tune on the rows, a tenth of which is held out and selects the best epoch; keep the files of the model.
 
         Files rather than the loaded model: they can be pickled, which processes and `joblib.dump` need.
         """
-        given = {"learning_rate": self.learning_rate, "duration": self.duration, "batch_size": self.batch_size}
-        chosen = {name: value for name, value in given.items() if value is not None}
-        split = {"dev": {"seed": self.seed}}
-        usual = {"data": split, "baseline": False, "seed": self.seed, "task_type": self.task_type}
-        arguments: dict[str, Any] = {**usual, **chosen, **(self.settings or {})}
         with TemporaryDirectory(prefix="litebert-") as directory:
             tuned = finetune(
                 self.model,
-                train=(_rows(texts), labels),
+                train=(texts, labels),
                 out=Path(directory) / "run",
                 recipe=self.recipe,
                 callbacks=[],
-                **arguments,
+                task_type=self.task_type,
+                **self._settings(),
             )
-            self.metrics_: dict[str, float] = dict(tuned.metrics)
             files = (path for path in tuned.model.rglob("*") if path.is_file())
-            self.files_ = {str(path.relative_to(tuned.model)): path.read_bytes() for path in files}
-        self.__dict__.pop("predictor_", None)
+            self._files = {str(path.relative_to(tuned.model)): path.read_bytes() for path in files}
+            self._predictor: Predictor | None = None
+        self.metrics_: dict[str, float] = dict(tuned.metrics)
 
-    @cached_property
-    def predictor_(self) -> Predictor:
-        """The fitted model, with all methods of a `Predictor`."""
-        check_is_fitted(self, "files_")
-        with TemporaryDirectory(prefix="litebert-") as directory:
-            return Predictor(self.save(Path(directory) / "model"), precision=self.precision)
+    def _settings(self) -> dict[str, Any]:
+        """Those of the fine-tuning run; ConfigError for one of `settings` that has an argument of its own."""
+        further = dict(self.settings or {})
+        if taken := sorted(further.keys() & set(OWN_ARGUMENTS)):
+            raise ConfigError(
+                f"settings: {taken[0]!r} is no further setting; give it as an argument of {type(self).__name__}, if it "
+                "has this one"
+            )
+        given = {"learning_rate": self.learning_rate, "duration": self.duration, "batch_size": self.batch_size}
+        chosen = {name: value for name, value in given.items() if value is not None}
+        usual = {"seed": self.seed, "baseline": False, "data": {"dev": {"seed": self.seed}}}
+        return merged_settings({**usual, **chosen}, further)
 
-    def save(self, directory: str | Path) -> Path:
-        """Write the fitted model to a new model directory, for `litebert` commands, `Predictor` and transformers."""
-        check_is_fitted(self, "files_")
-        path = Path(directory)
-        path.mkdir(parents=True)
-        for name, content in self.files_.items():
-            write_bytes(path / name, content)
-        return path
+    def _validate_fitted(self) -> None:
+        from sklearn.utils.validation import check_is_fitted
+
+        check_is_fitted(self)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "_files" in vars(self)
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the loaded model, which is made of the files again."""
-        return {name: value for name, value in super().__getstate__().items() if name != "predictor_"}
+        state = dict(super().__getstate__())
+        return {**state, "_predictor": None} if "_predictor" in state else state
 
     def __sklearn_tags__(self) -> Any:
         tags: Any = super().__sklearn_tags__()  # pyrefly: ignore[missing-attribute]  # its stubs lack it
@@ -119,31 +148,27 @@ class TextClassifier(ClassifierMixin, TextEstimator):
     """A classifier of texts, or of pairs of texts, that fine-tunes an encoder.
 
     `fit` holds a tenth of its rows out, which select the best epoch, as `litebert.finetune` does. X is a list, series
-    or array of N texts or of N pairs, or a data frame with one or two columns; y has one label a row.
+    or array of N texts or of N pairs, or a data frame with one or two columns; y has one label a row. After it
+    `classes_` are the sorted labels, and `metrics_` the scores on the rows that were held out.
     """
 
     task_type = "classification"
 
     def fit(self, X: Any, y: Any) -> Self:  # noqa: N803 — the names of scikit-learn
-        """Fine-tune on texts X and labels y; DataError for labels that are equal or empty as texts."""
-        labels = np.asarray(y)
-        if labels.ndim != 1:
-            raise DataError(f"y: has {labels.ndim} dimensions; give one label for each text")
-        self.classes_, indices = np.unique(labels, return_inverse=True)
-        names = [json_text(each) if not isinstance(each, str) else each for each in self.classes_.tolist()]
+        """Fine-tune on texts X and labels y; DataError for missing labels, and for those that are equal as texts."""
+        classes, indices = np.unique(_column(y), return_inverse=True)
+        names = [each if isinstance(each, str) else json_text(each) for each in classes.tolist()]
         if len(set(names)) < len(names) or any(not name or name != name.strip() for name in names):
-            raise DataError(
-                f"y: the labels {', '.join(map(repr, names))} are not different texts without spaces around; rename "
-                "them"
-            )
-        self.names_ = tuple(names)
-        self._fit(X, [names[index] for index in indices])
+            shown = ", ".join(map(repr, names))
+            raise DataError(f"y: the labels {shown} are not different texts without spaces around; rename them")
+        self._fit(_rows(X), [names[index] for index in indices])
+        self.classes_, self._names = classes, names
         return self
 
     def predict_proba(self, X: Any) -> np.ndarray:  # noqa: N803
         """Float32 [N, C]: the probability of each of `classes_`."""
-        predictor = self.predictor_
-        return predictor.probabilities(_rows(X))[:, [predictor.labels.index(name) for name in self.names_]]
+        predictor = self.to_predictor()
+        return predictor.probabilities(_rows(X))[:, [predictor.labels.index(name) for name in self._names]]
 
     def predict(self, X: Any) -> np.ndarray:  # noqa: N803
         """[N]: the most probable of `classes_`."""
@@ -157,19 +182,41 @@ class TextRegressor(RegressorMixin, TextEstimator):
     task_type = "regression"
 
     def fit(self, X: Any, y: Any) -> Self:  # noqa: N803
-        """Fine-tune on texts X and numbers y."""
-        self._fit(X, np.asarray(y, np.float64).tolist())
+        """Fine-tune on texts X and numbers y; DataError for missing numbers, and for those that are none."""
+        self._fit(_rows(X), [_number(value, number) for number, value in enumerate(_column(y).tolist(), start=1)])
         return self
 
     def predict(self, X: Any) -> np.ndarray:  # noqa: N803
         """Float64 [N]."""
-        return np.array(self.predictor_.regress(_rows(X)), np.float64)
+        return np.array(self.to_predictor().regress(_rows(X)), np.float64)
+
+
+def _column(y: Any) -> np.ndarray:
+    """Labels as one column; DataError for several columns and for missing labels."""
+    given = y.tolist() if hasattr(y, "tolist") else list(y)  # an array would make texts of missing values
+    given = [row[0] if isinstance(row, list) and len(row) == 1 else row for row in given]
+    if missing := [number for number, value in enumerate(given, start=1) if plain(value) is None]:
+        raise DataError(f"y: row {missing[0]} (counted from 1) has no label; leave the row out")
+    labels = np.asarray(given)
+    if labels.ndim != 1:
+        raise DataError(f"y: has {labels.ndim} dimensions, expected one label for each text")
+    return labels
+
+
+def _number(value: Any, row: int) -> float:
+    try:
+        return float(value)
+    except ValueError:
+        raise DataError(f"y: row {row} (counted from 1) has {value!r}, expected a number") from None
 
 
 def _rows(texts: Any) -> list[Any]:
     """Texts or pairs of texts as a list, also those of a data frame, a series or an array."""
+    if isinstance(texts, str) or not hasattr(texts, "__iter__"):
+        raise DataError(f"X: found a {type(texts).__name__}, expected texts; put a single one into a list")
     if hasattr(texts, "itertuples"):
         rows = list(texts.itertuples(index=False, name=None))
-        return [row[0] for row in rows] if len(texts.columns) == 1 else rows
-    rows = texts.tolist() if hasattr(texts, "tolist") else list(texts)
-    return [tuple(row) if isinstance(row, list) else row for row in rows]
+    else:
+        rows = texts.tolist() if hasattr(texts, "tolist") else list(texts)
+    rows = [tuple(row) if isinstance(row, list) else row for row in rows]
+    return [row[0] if isinstance(row, tuple) and len(row) == 1 else row for row in rows]

@@ -84,34 +84,44 @@ def encoder(tiny_tokenizer, tmp_path):
 @pytest.mark.parametrize(
     ("overrides", "fitted"),
     [
-        ((), "if_pairs"),
-        (("train.learning_rate=0.001", "batch_size=16", "hidden_dropout_prob=0", "train.duration=1 steps"), "if_pairs"),
+        ((), True),
+        (("train.learning_rate=0.001", "batch_size=16", "hidden_dropout_prob=0", "train.duration=1 steps"), True),
         (("fit_duplicate_token_heads=false",), False),
         (("fit_duplicate_token_heads=true",), True),
         (("freeze=encoder",), False),
         (("keep_head=true",), False),
+        (("from_scratch=true",), False),
     ],
 )
 def test_default_recipe_fits_heads_to_a_small_encoder_that_is_trained_whole(encoder, tmp_path, overrides, fitted):
     given = {"model": str(encoder), "data": {"train": str(write_opinions(tmp_path / "train.csv"))}}
-    assert load_finetune_config("default", overrides, given=given).fit_duplicate_token_heads == fitted
-    closed = load_finetune_config("default", overrides, given=given, open_files=False)
-    assert closed.fit_duplicate_token_heads == (False if fitted == "if_pairs" else fitted)
+    assert load_finetune_config("default", overrides, given=given).fits_heads == fitted
 
 
 def test_default_recipe_fits_no_heads_to_other_models(encoder, tmp_path, tiny_tokenizer, monkeypatch):
     data = {"train": str(write_opinions(tmp_path / "train.csv"))}
 
-    def fitted(recipe, *overrides, model=encoder):
-        given = {"model": str(model), "data": data}
-        return load_finetune_config(recipe, overrides, given=given).fit_duplicate_token_heads
+    def fits_heads(recipe, *overrides, model=encoder):
+        return load_finetune_config(recipe, overrides, given={"model": str(model), "data": data}).fits_heads
 
-    assert fitted("default", model=save_pretrained(tiny_tokenizer, tmp_path / "of-elsewhere")) is False
-    assert fitted("default", "from_scratch=true") is False
-    assert fitted("default", model=tmp_path / "missing") is False
-    assert fitted("mrpc-small", "max_length=64") is False
+    assert not fits_heads("default", model=save_pretrained(tiny_tokenizer, tmp_path / "other" / "model"))
+    (tmp_path / "other" / "settings.yaml").write_text("- of another program")
+    assert not fits_heads("default", model=tmp_path / "other" / "model")
+    assert not fits_heads("default", model=tmp_path / "missing")
+    assert not fits_heads("mrpc-small", "max_length=64")
     monkeypatch.setattr("litebert.commands.finetune.default_settings.SMALL_HIDDEN_SIZE", 31)
-    assert fitted("default") is False
+    assert not fits_heads("default")
+
+
+@pytest.mark.parametrize("saved", [{}, {"fit_duplicate_token_heads": False}, {"fit_duplicate_token_heads": "if_pairs"}])
+def test_a_run_that_has_begun_keeps_whether_heads_are_fitted(encoder, tmp_path, saved):
+    given = {"model": str(encoder), "data": {"train": str(write_opinions(tmp_path / "train.csv"))}}
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "settings.yaml").write_text(write_yaml(saved))
+    run = load_finetune_config("default", given=given, out=tmp_path / "run")
+    assert run.fit_duplicate_token_heads == saved.get("fit_duplicate_token_heads", False)
+    told = load_finetune_config("default", ["fit_duplicate_token_heads=true"], given=given, out=tmp_path / "run")
+    assert told.fit_duplicate_token_heads is True
 
 
 def test_default_recipe_keeps_the_settings_that_are_given(tmp_path):

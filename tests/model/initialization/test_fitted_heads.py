@@ -215,3 +215,11 @@ def test_examples_without_a_second_segment_are_refused(tiny_config):
     one = [batch._replace(token_type_ids=torch.zeros_like(batch.token_type_ids)) for batch in batches()]
     with pytest.raises(DataError, match="no example has two texts"):
         fit_duplicate_token_heads_(trained(config_of(tiny_config)).encoder, one, seed=0)
+
+
+def test_models_with_damaged_weights_are_refused(tiny_config):
+    model = trained(config_of(tiny_config))
+    with torch.no_grad():
+        model.encoder.embeddings.word.weight.fill_(math.nan)
+    with pytest.raises(DataError, match="the hidden states of the model are not finite"):
+        fit_duplicate_token_heads_(model.encoder, batches(), seed=0)

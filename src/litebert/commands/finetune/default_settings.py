@@ -94,11 +94,11 @@ def is_small_encoder(model: str) -> bool:
 
     try:
         directory = model_directory(model)
-        spec = read_model_spec(directory)
+        spec, record = read_model_spec(directory), pretraining_record(directory)
     except LitebertError:
         return False
-    is_small = spec.model in MASKED_LANGUAGE_MODELS and spec.config.hidden_size <= SMALL_HIDDEN_SIZE
-    return is_small and pretraining_record(directory) is not None
+    is_pretrained = spec.model in MASKED_LANGUAGE_MODELS and record is not None
+    return is_pretrained and spec.config.hidden_size <= SMALL_HIDDEN_SIZE
 
 
 def count_rows(

@@ -21,9 +21,10 @@ from litebert.commands.recipes import load_recipe
 from litebert.commands.runs.card_settings import CardSettings
 from litebert.commands.runs.compute import Compute
 from litebert.errors import LitebertError
+from litebert.files import RUN_SETTINGS
 from litebert.model.config import Pooling
 from litebert.model.layers.lora_settings import Freeze, LoRASettings
-from litebert.settings import NameOrNames, Settings, merged_settings, with_overrides
+from litebert.settings import NameOrNames, Settings, merged_settings, read_yaml, with_overrides
 from litebert.tasks.benchmarks.benchmarks import Split, benchmark_task
 from litebert.tasks.input_settings import LongTexts
 from litebert.tasks.labelled_data import ClassWeights, InvalidAnswers, UnlabelledRows
@@ -180,12 +181,13 @@ class FinetuneRun(Settings):
     classifier_pooling: Pooling | None = None
     """What the classifier of a sequence reads: `cls`: the first token, as ALBERT; `mean`: the mean of all tokens; null:
     that of the model."""
-    fit_duplicate_token_heads: Literal[False, True, "if_pairs"] = False
+    fit_duplicate_token_heads: Literal[False, True, "if_pairs", "auto"] = False
     """Before training, set query and key of two heads of every stored attention so that they attend to the same
     token in the other text, from statistics of the training rows. For pairs of texts and questions with a small
     encoder, whose pretraining was too short to find such heads; a large one has them. Rows of one text, and a model
-    without room for such heads, are an error, or, with `if_pairs`, train the model without them. The recipe `default`
-    has `if_pairs` for an encoder of `litebert pretrain` with a hidden size up to 384 that is trained whole."""
+    without room for such heads, are an error, or, with `if_pairs`, train the model without them. `auto`, as in the
+    recipe `default`: `if_pairs` for an encoder of `litebert pretrain` with a hidden size up to 384 that is trained
+    whole, else false."""
     duplicate_token_logit: float = Field(default=8.0, gt=0)
     """Attention logit that `fit_duplicate_token_heads` gives equal tokens; a larger one makes the attention sharper.
     Read only where heads are fitted, so that a recipe has the one of its task."""
@@ -243,7 +245,7 @@ class FinetuneRun(Settings):
                 "early_stopping_patience: the model is evaluated once, at the end; set train.evaluate_every, or leave "
                 "the patience out"
             )
-        if self.fit_duplicate_token_heads and (frozen := self.without_training):
+        if self.fit_duplicate_token_heads not in (False, "auto") and (frozen := self._without_training()):
             raise ValueError(
                 f"fit_duplicate_token_heads: the model must be trained to use new heads, but {frozen} is set; "
                 "set fit_duplicate_token_heads=false"
@@ -266,7 +268,13 @@ class FinetuneRun(Settings):
         return benchmark_task(data.task).task_type if isinstance(data, BenchmarkFiles) else data.task_type
 
     @property
-    def without_training(self) -> str | None:
+    def fits_heads(self) -> bool:
+        """Whether duplicate-token heads are fitted where the rows and the model allow it."""
+        if self.fit_duplicate_token_heads != "auto":
+            return bool(self.fit_duplicate_token_heads)
+        return not self.from_scratch and self._without_training() is None and is_small_encoder(self.model)
+
+    def _without_training(self) -> str | None:
         """The setting that keeps the encoder, or a head that was trained with it, as it is; None if all is trained."""
         if self.adapters is not None:
             return "adapters"
@@ -299,26 +307,22 @@ def load_finetune_config(
     """The settings of a recipe (its name, a task, a .yaml file), the values `given`, then `key.path=value`.
 
     A missing learning rate, duration or batch size is chosen by the size of the model and of the data; without
-    `open_files`, by that of ALBERT-base and few rows. If model or data are gone, it is that of the run in `out`. A
-    recipe without a learning rate also fits duplicate-token heads to small encoders, unless the settings say otherwise.
+    `open_files`, by that of ALBERT-base and few rows. If model or data are gone, it is that of the run in `out`, and so
+    is what a recipe leaves open with `fit_duplicate_token_heads: auto`.
     """
     chosen = load_recipe(recipe_of_task(recipe), command="finetune")
     values = with_overrides({**chosen.settings, **(given or {})}, overrides)
+    if values.get(FITTED_HEADS) == "auto" and out is not None and (out / RUN_SETTINGS).exists():
+        values[FITTED_HEADS] = read_yaml(out / RUN_SETTINGS).get(FITTED_HEADS, False)
     complete = merged_settings(settings_for_size(BASE_HIDDEN_SIZE, SMALL_BATCH_ROWS).to_dict(), values)
     # Wrong settings are refused before a model or a file is opened.
     run = FinetuneRun.parse(complete, where=chosen.name)
     if not open_files:
         return run
     validate_fits_saved_model(run.model, max_length=run.max_length, elastic_depth=run.elastic_depth)
-    if complete != values:
-        run = FinetuneRun.parse(merged_settings(_defaults(run, out), values), where=chosen.name)
-    is_by_size = "learning_rate" not in chosen.settings.get("train", {}) and FITTED_HEADS not in values
-    return run.replace(**{FITTED_HEADS: "if_pairs"}) if is_by_size and _lacks_heads(run) else run
-
-
-def _lacks_heads(run: FinetuneRun) -> bool:
-    """Whether the run trains all of a small encoder, whose pretraining was too short for duplicate-token heads."""
-    return run.without_training is None and not run.from_scratch and is_small_encoder(run.model)
+    if complete == values:
+        return run
+    return FinetuneRun.parse(merged_settings(_defaults(run, out), values), where=chosen.name)
 
 
 def _defaults(run: FinetuneRun, out: Path | None) -> dict[str, Any]:

@@ -78,7 +78,7 @@ def fit_duplicate_token_heads_(
 
     Raises:
         ConfigError: the model has too few or too narrow heads, or low-rank updates of query and key.
-        DataError: no example has two texts.
+        DataError: no example has two texts, or the hidden states are not finite.
     """
     config = encoder.config
     heads = num_duplicate_token_heads(config.num_attention_heads)
@@ -150,6 +150,11 @@ def discriminant_directions(read: TokenStates, count: int, *, seed: int, orthogo
     states, segments = read.states.double(), read.segments
     if not (segments == 1).any():
         raise DataError("fit_duplicate_token_heads: no example has two texts; set fit_duplicate_token_heads=false")
+    if not states.isfinite().all():
+        raise DataError(
+            "fit_duplicate_token_heads: the hidden states of the model are not finite, so its weights are damaged or "
+            "have diverged; take another checkpoint"
+        )
     means = torch.stack([states[segments == segment].mean(0) for segment in (0, 1)])
     centred = states - means[segments]
     _, tokens, counts = read.token_ids.unique(return_inverse=True, return_counts=True)

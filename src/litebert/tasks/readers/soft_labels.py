@@ -124,7 +124,7 @@ def refuse_soft_labels(table: Table, label: str) -> None:
     for row in table.rows:
         value = row.values.get(label)
         given = _json_or_none(value) if _is_object_text(value) else value
-        if isinstance(given, dict) and any(isinstance(each, int | float | Decimal) for each in given.values()):
+        if isinstance(given, dict) and all(map(_is_probability, given.values())) and given:
             raise DataError(
                 f"{table.path}:{row.line}: field {label!r}: has probabilities of labels, which only training reads; "
                 "write one label, such as the most probable"
@@ -284,13 +284,17 @@ def _probabilities(table: Table, row: Row, column: str) -> dict[str, float]:
     where = f"{table.path}:{row.line}: field {column!r}"
     given = {}
     for name, value in _names(row.values[column].items()):
-        is_number = isinstance(value, int | float | Decimal) and not isinstance(value, bool)
-        if not name or not is_number or not -ROUNDING <= value <= 1 + ROUNDING:
+        if not name or not _is_probability(value):
             raise DataError(f"{where}: {name!r} has {value!r}, expected a probability, a number from 0 to 1")
         if name in given:
             raise DataError(f"{where}: {name!r} occurs twice; give each label once")
         given[name] = min(max(float(value), 0.0), 1.0)
     return given
+
+
+def _is_probability(value: Any) -> bool:
+    is_number = isinstance(value, int | float | Decimal) and not isinstance(value, bool)
+    return is_number and -ROUNDING <= value <= 1 + ROUNDING
 
 
 def _names(items: Iterable[tuple[Any, Any]]) -> list[tuple[str, Any]]:

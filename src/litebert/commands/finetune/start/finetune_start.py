@@ -59,7 +59,7 @@ class FinetuneStart:
         world.on_rank_zero(lambda: warn_slow_bf16(run.train.precision, world.device))
         if scale := score_scale(run, data.train):
             standardize_head(pipeline.model, mean=scale.mean, std=scale.std, keep_outputs=run.keep_head)
-        if run.fit_duplicate_token_heads and not resumes:
+        if run.fits_heads and not resumes:
             fit_heads(run, data, pipeline, world)
         return cls(
             run=run,

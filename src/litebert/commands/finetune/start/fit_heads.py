@@ -47,7 +47,7 @@ def fit_heads(run: FinetuneRun, data: RunData, pipeline: Pipeline, world: Distri
 
     def fitted() -> dict[str, Tensor] | None:
         features = _features(run, data, pipeline)
-        if run.fit_duplicate_token_heads == "if_pairs" and not _are_pairs(features):
+        if run.fit_duplicate_token_heads is not True and not _are_pairs(features):
             return None
         try:
             _fit(run, encoder, features, pipeline)
