@@ -13,6 +13,7 @@ from litebert.inference.predictor import Predictor
 from support.runs.tiny_runs import API_SETTINGS
 
 sklearn = pytest.importorskip("sklearn")
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # few rows are held out
 
 STEPS = "80 steps"
 SETTINGS = {**API_SETTINGS, "duration": STEPS, "evaluate_every": STEPS, "precision": "fp32"}
@@ -65,11 +66,11 @@ def test_the_fitted_model_is_that_of_finetune(fitted, pretrained, texts, labels,
 def test_a_saved_model_and_a_pickled_estimator_give_the_same_predictions(fitted, texts, tmp_path):
     expected = fitted.predict_proba(texts)
     again = pickle.loads(pickle.dumps(fitted))
-    assert again._predictor is None
+    assert again._loaded is None
     assert np.array_equal(again.predict_proba(texts), expected)
     saved = Predictor(fitted.save(tmp_path / "model"), precision="fp32")
     assert np.array_equal(saved.probabilities(texts)[:, [saved.labels.index("bad")]], expected[:, :1])
-    with pytest.raises(FileExistsError):
+    with pytest.raises(ConfigError, match=r"directory: .*model exists; choose another one"):
         fitted.save(tmp_path / "model")
 
 
@@ -155,8 +156,71 @@ def test_regressors_need_numbers(pretrained, texts):
 
 @pytest.mark.parametrize("wrong", ["a text", None, 7])
 def test_texts_that_are_none_are_refused(fitted, wrong):
-    with pytest.raises(DataError, match=r"X: found a .*, expected texts; put a single one into a list"):
+    with pytest.raises(DataError, match=r"X: found .*, expected a list of texts or pairs of texts"):
         fitted.predict(wrong)
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        (None, r"X: row 2 \(counted from 1\) has no text; leave the row out, or fill it"),
+        (float("nan"), "has no text"),
+        ({"text": "a"}, "is {'text': 'a'}, expected a text or a pair of texts"),
+        (("a", "b", "c"), r"is \('a', 'b', 'c'\), expected a text or a pair of texts; choose one or two columns"),
+        (("a", "b"), r"is \('a', 'b'\), expected a text, as in the first row"),
+        (7, "is 7, expected a text, as in the first row"),
+    ],
+)
+def test_rows_that_are_no_texts_are_refused_by_fit_and_predict(fitted, pretrained, texts, labels, row, message):
+    with pytest.raises(DataError, match=message):
+        classifier(pretrained).fit([texts[0], row, *texts[2:]], labels)
+    with pytest.raises(DataError, match=message):
+        fitted.predict([texts[0], row])
+
+
+def test_pairs_are_refused_by_an_estimator_of_single_texts(fitted):
+    with pytest.raises(DataError, match="X: has pairs, but `fit` had single texts; give the same columns"):
+        fitted.predict([("one", "two")])
+
+
+def test_numbers_that_are_no_classes_are_refused(pretrained, texts):
+    with pytest.raises(ValueError, match="Unknown label type: continuous"):
+        classifier(pretrained).fit(texts, np.linspace(0.1, 0.9, len(texts)))
+
+
+def test_labels_may_be_a_column_of_a_data_frame(pretrained, texts, labels):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"label": labels}, index=range(7, 7 + len(labels)))
+    assert classifier(pretrained, duration="2 steps").fit(texts, frame).classes_.tolist() == ["bad", "good"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"seed": None}, "seed: None, expected a whole number from 0"),
+        ({"seed": -1}, "seed: -1, expected a whole number from 0"),
+        ({"precision": "fp99"}, "precision: 'fp99', expected one of auto, fp32"),
+        ({"settings": ["class_weights"]}, r"settings: \['class_weights'\], expected a mapping"),
+    ],
+)
+def test_wrong_parameters_are_refused_before_training(pretrained, texts, labels, changes, message):
+    with pytest.raises(ConfigError, match=message):
+        litebert.TextClassifier(pretrained, **changes).fit(texts, labels)
+
+
+def test_another_precision_is_used_from_the_next_prediction_on(fitted):
+    again = pickle.loads(pickle.dumps(fitted))
+    assert again.to_predictor().precision == "fp32"
+    assert again.set_params(precision="bf16").to_predictor().precision == "bf16"
+    assert again.to_predictor() is again.to_predictor()
+
+
+def test_a_model_that_may_have_learned_nothing_is_a_convergence_warning(pretrained, texts, labels):
+    from sklearn.exceptions import ConvergenceWarning
+
+    with pytest.warns(ConvergenceWarning, match="development rows are too few") as told:
+        classifier(pretrained, duration="1 steps").fit(texts, labels)
+    assert not any("--" in str(each.message) or "train.duration" in str(each.message) for each in told)
 
 
 @pytest.mark.parametrize("name", ["learning_rate", "seed", "callbacks", "out"])
@@ -178,7 +242,7 @@ def test_a_column_of_labels_and_of_texts_has_one_value_a_row(pretrained, texts, 
 def test_showing_an_estimator_loads_no_model(fitted):
     again = pickle.loads(pickle.dumps(fitted))
     assert "TextClassifier" in again._repr_html_()
-    assert again._predictor is None
+    assert again._loaded is None
 
 
 def test_without_scikit_learn_the_classes_exist_and_are_refused_when_they_are_made():

@@ -3,17 +3,18 @@
 Needs scikit-learn (extra `eval`). Logs, resumption, callbacks and baselines are those of `litebert.finetune`.
 """
 
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Final, Self
+from typing import Any, Final, Self, get_args
 
 import numpy as np
 
 from litebert.api.data_sources import plain
-from litebert.api.training_runs import finetune
+from litebert.api.training_runs import finetuned
 from litebert.errors import ConfigError, DataError, import_extra
-from litebert.files import write_bytes
+from litebert.files import path_of, write_bytes
 from litebert.inference.predictor import Predictor
 from litebert.settings import InferencePrecision, merged_settings
 from litebert.tasks.readers.tables import json_text
@@ -77,15 +78,21 @@ class TextEstimator(BaseEstimator):
     def to_predictor(self) -> Predictor:
         """The fitted model, with all methods of a `Predictor`; it is loaded at the first use."""
         self._validate_fitted()
-        if self._predictor is None:
+        if self._loaded is None or self._loaded[0] != self.precision:
             with TemporaryDirectory(prefix="litebert-") as directory:
-                self._predictor = Predictor(self.save(Path(directory) / "model"), precision=self.precision)
-        return self._predictor
+                predictor = Predictor(self.save(Path(directory) / "model"), precision=self.precision)
+            self._loaded = (self.precision, predictor)
+        return self._loaded[1]
 
     def save(self, directory: str | Path) -> Path:
-        """Write the fitted model to a new model directory, for `litebert` commands, `Predictor` and transformers."""
+        """Write the fitted model to a new model directory, for `litebert` commands, `Predictor` and transformers.
+
+        Raises ConfigError if it exists.
+        """
         self._validate_fitted()
-        path = Path(directory)
+        path = path_of(directory)
+        if path.exists():
+            raise ConfigError(f"directory: {path} exists; choose another one")
         path.mkdir(parents=True)
         for name, content in self._files.items():
             write_bytes(path / name, content)
@@ -97,22 +104,33 @@ class TextEstimator(BaseEstimator):
         Files rather than the loaded model: they can be pickled, which processes and `joblib.dump` need.
         """
         with TemporaryDirectory(prefix="litebert-") as directory:
-            tuned = finetune(
+            tuned, remarks = finetuned(
                 self.model,
                 train=(texts, labels),
+                dev=None,
                 out=Path(directory) / "run",
                 recipe=self.recipe,
+                metrics=(),
                 callbacks=[],
-                task_type=self.task_type,
-                **self._settings(),
+                settings={**self._settings(), "task_type": self.task_type},
             )
             files = (path for path in tuned.model.rglob("*") if path.is_file())
             self._files = {str(path.relative_to(tuned.model)): path.read_bytes() for path in files}
-            self._predictor: Predictor | None = None
+        self._loaded: tuple[str, Predictor] | None = None
+        self._reads_pairs = isinstance(texts[0], tuple)
         self.metrics_: dict[str, float] = dict(tuned.metrics)
+        for remark in remarks:
+            _warn(remark)
 
     def _settings(self) -> dict[str, Any]:
         """Those of the fine-tuning run; ConfigError for one of `settings` that has an argument of its own."""
+        if not isinstance(self.seed, int | np.integer) or self.seed < 0:
+            raise ConfigError(f"seed: {self.seed!r}, expected a whole number from 0")
+        if self.precision not in get_args(InferencePrecision):
+            known = ", ".join(get_args(InferencePrecision))
+            raise ConfigError(f"precision: {self.precision!r}, expected one of {known}")
+        if not isinstance(self.settings, Mapping | None):
+            raise ConfigError(f"settings: {self.settings!r}, expected a mapping of names to values, or None")
         further = dict(self.settings or {})
         if taken := sorted(further.keys() & set(OWN_ARGUMENTS)):
             raise ConfigError(
@@ -121,7 +139,8 @@ class TextEstimator(BaseEstimator):
             )
         given = {"learning_rate": self.learning_rate, "duration": self.duration, "batch_size": self.batch_size}
         chosen = {name: value for name, value in given.items() if value is not None}
-        usual = {"seed": self.seed, "baseline": False, "data": {"dev": {"seed": self.seed}}}
+        seed = int(self.seed)
+        usual = {"seed": seed, "baseline": False, "data": {"dev": {"seed": seed}}}
         return merged_settings({**usual, **chosen}, further)
 
     def _validate_fitted(self) -> None:
@@ -129,13 +148,21 @@ class TextEstimator(BaseEstimator):
 
         check_is_fitted(self)
 
+    def _predictor_and_rows(self, texts: Any) -> tuple[Predictor, list[Any]]:
+        """The model and its inputs; DataError for pairs where it was fitted to single texts, and the reverse."""
+        predictor, rows = self.to_predictor(), _rows(texts)
+        if rows and isinstance(rows[0], tuple) != self._reads_pairs:
+            fitted, found = ("pairs of texts", "single texts") if self._reads_pairs else ("single texts", "pairs")
+            raise DataError(f"X: has {found}, but `fit` had {fitted}; give the same columns")
+        return predictor, rows
+
     def __sklearn_is_fitted__(self) -> bool:
         return "_files" in vars(self)
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the loaded model, which is made of the files again."""
         state = dict(super().__getstate__())
-        return {**state, "_predictor": None} if "_predictor" in state else state
+        return {**state, "_loaded": None} if "_loaded" in state else state
 
     def __sklearn_tags__(self) -> Any:
         tags: Any = super().__sklearn_tags__()  # pyrefly: ignore[missing-attribute]  # its stubs lack it
@@ -155,8 +182,16 @@ class TextClassifier(ClassifierMixin, TextEstimator):
     task_type = "classification"
 
     def fit(self, X: Any, y: Any) -> Self:  # noqa: N803 — the names of scikit-learn
-        """Fine-tune on texts X and labels y; DataError for missing labels, and for those that are equal as texts."""
-        classes, indices = np.unique(_column(y), return_inverse=True)
+        """Fine-tune on texts X and labels y.
+
+        Raises DataError for missing texts and labels, and for labels that are equal as texts, and ValueError, as other
+        classifiers of scikit-learn, for numbers that are no classes.
+        """
+        from sklearn.utils.multiclass import check_classification_targets
+
+        labels = _column(y)
+        check_classification_targets(labels)
+        classes, indices = np.unique(labels, return_inverse=True)
         names = [each if isinstance(each, str) else json_text(each) for each in classes.tolist()]
         if len(set(names)) < len(names) or any(not name or name != name.strip() for name in names):
             shown = ", ".join(map(repr, names))
@@ -167,8 +202,8 @@ class TextClassifier(ClassifierMixin, TextEstimator):
 
     def predict_proba(self, X: Any) -> np.ndarray:  # noqa: N803
         """Float32 [N, C]: the probability of each of `classes_`."""
-        predictor = self.to_predictor()
-        return predictor.probabilities(_rows(X))[:, [predictor.labels.index(name) for name in self._names]]
+        predictor, rows = self._predictor_and_rows(X)
+        return predictor.probabilities(rows)[:, [predictor.labels.index(name) for name in self._names]]
 
     def predict(self, X: Any) -> np.ndarray:  # noqa: N803
         """[N]: the most probable of `classes_`."""
@@ -188,12 +223,13 @@ class TextRegressor(RegressorMixin, TextEstimator):
 
     def predict(self, X: Any) -> np.ndarray:  # noqa: N803
         """Float64 [N]."""
-        return np.array(self.to_predictor().regress(_rows(X)), np.float64)
+        predictor, rows = self._predictor_and_rows(X)
+        return np.array(predictor.regress(rows), np.float64)
 
 
 def _column(y: Any) -> np.ndarray:
     """Labels as one column; DataError for several columns and for missing labels."""
-    given = y.tolist() if hasattr(y, "tolist") else list(y)  # an array would make texts of missing values
+    given = _listed(y, "y", "labels")  # an array would make texts of missing values
     given = [row[0] if isinstance(row, list) and len(row) == 1 else row for row in given]
     if missing := [number for number, value in enumerate(given, start=1) if plain(value) is None]:
         raise DataError(f"y: row {missing[0]} (counted from 1) has no label; leave the row out")
@@ -210,13 +246,34 @@ def _number(value: Any, row: int) -> float:
         raise DataError(f"y: row {row} (counted from 1) has {value!r}, expected a number") from None
 
 
+def _listed(values: Any, name: str, what: str) -> list[Any]:
+    """A list of the rows of anything; those of a data frame are lists."""
+    if isinstance(values, str) or not hasattr(values, "__iter__"):
+        raise DataError(f"{name}: found {values!r:.40}, expected a list of {what}")
+    if hasattr(values, "to_numpy"):
+        values = values.to_numpy()
+    return values.tolist() if hasattr(values, "tolist") else list(values)
+
+
 def _rows(texts: Any) -> list[Any]:
-    """Texts or pairs of texts as a list, also those of a data frame, a series or an array."""
-    if isinstance(texts, str) or not hasattr(texts, "__iter__"):
-        raise DataError(f"X: found a {type(texts).__name__}, expected texts; put a single one into a list")
-    if hasattr(texts, "itertuples"):
-        rows = list(texts.itertuples(index=False, name=None))
-    else:
-        rows = texts.tolist() if hasattr(texts, "tolist") else list(texts)
-    rows = [tuple(row) if isinstance(row, list) else row for row in rows]
-    return [row[0] if isinstance(row, tuple) and len(row) == 1 else row for row in rows]
+    """Texts, or pairs of texts as tuples; DataError for anything else, for a mixture of both, and for missing texts."""
+    rows = [tuple(row) if isinstance(row, list) else row for row in _listed(texts, "X", "texts or pairs of texts")]
+    rows = [row[0] if isinstance(row, tuple) and len(row) == 1 else row for row in rows]
+    for number, row in enumerate(rows, start=1):
+        where, parts = f"X: row {number} (counted from 1)", row if isinstance(row, tuple) else (row,)
+        if isinstance(row, dict) or len(parts) > 2:
+            raise DataError(f"{where} is {row!r:.60}, expected a text or a pair of texts; choose one or two columns")
+        if any(plain(part) is None for part in parts):
+            raise DataError(f"{where} has no text; leave the row out, or fill it")
+        if not all(isinstance(part, str) for part in parts) or isinstance(row, tuple) != isinstance(rows[0], tuple):
+            kind = "a pair of texts" if isinstance(rows[0], tuple) else "a text"
+            raise DataError(f"{where} is {row!r:.60}, expected {kind}, as in the first row")
+    return rows
+
+
+def _warn(remark: str) -> None:
+    """Warn of a model that may have learned nothing, as estimators of scikit-learn do, with the names of parameters."""
+    from sklearn.exceptions import ConvergenceWarning
+
+    text = remark.replace(" (--dev)", "").replace("train.duration", "duration")
+    warnings.warn(text, ConvergenceWarning, stacklevel=4)

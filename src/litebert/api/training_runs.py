@@ -166,6 +166,26 @@ def finetune(
         settings: fields of `FinetuneRun`, `TrainSettings` and `LabelledFiles`, such as `batch_size=16`,
             `learning_rate=3e-5`, `duration="3 epochs"`, `text="review"` or `task_type="regression"`.
     """
+    tuned, remarks = finetuned(
+        model, train=train, dev=dev, out=out, recipe=recipe, metrics=metrics, callbacks=callbacks, settings=settings
+    )
+    for remark in remarks:
+        logger.warning("%s: %s", tuned.directory, remark)
+    return tuned
+
+
+def finetuned(
+    model: str | Path,
+    *,
+    train: Data,
+    dev: Data,
+    out: Path | str | None,
+    recipe: str,
+    metrics: Metric | Sequence[Metric],
+    callbacks: Sequence[Callback] | None,
+    settings: Mapping[str, Any],
+) -> tuple[TrainedModel, Sequence[str]]:
+    """What `finetune` returns, and what may be wrong with the model."""
     given = placed(settings, FinetuneRun, {"train": TrainSettings, "data": LabelledFiles})
     metrics = listed_metrics(metrics)
     names = metric_names(metrics)
@@ -190,9 +210,7 @@ def finetune(
     with in_terms_of_python({source.file_in(data): name for name, source in sources.items() if not source.path}):
         config = load_finetune_config(recipe, given=values, out=directory)
         result = run_finetuning(config, directory, callbacks=_or_progress(callbacks))
-    for remark in result.remarks:
-        logger.warning("%s: %s", directory, remark)
-    return TrainedModel(directory, result, result.scores)
+    return TrainedModel(directory, result, result.scores), result.remarks
 
 
 def _or_progress(callbacks: Sequence[Callback] | None) -> Sequence[Callback]:
