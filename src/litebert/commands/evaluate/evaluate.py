@@ -19,7 +19,7 @@ from litebert.commands.evaluate.evaluate_result import FullScores, ScoresByPreci
 from litebert.commands.evaluate.evaluate_settings import (
     DevelopmentSplits,
     EvaluateRun,
-    LabelledFiles,
+    FilePattern,
     MinimalPairFiles,
     ValidationText,
 )
@@ -49,7 +49,7 @@ def evaluate(run: EvaluateRun) -> Result:
             return evaluate_suite(run, model, source)
         case ValidationText():
             return FullScores(evaluate_pretraining(run, model, source.corpus))
-        case LabelledFiles():
+        case FilePattern():
             return evaluate_files(run, source)
         case FileExamples():
             options = {"metrics": run.metrics, "unlabelled_rows": run.unlabelled_rows}

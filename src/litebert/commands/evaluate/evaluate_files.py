@@ -5,7 +5,7 @@ from pathlib import Path
 from litebert.commands.data_arguments import FileExamples, SlicedColumnArguments
 from litebert.commands.evaluate.evaluate_labelled import LabelledExamples
 from litebert.commands.evaluate.evaluate_result import ScoresOfFiles
-from litebert.commands.evaluate.evaluate_settings import EvaluateRun, LabelledFiles
+from litebert.commands.evaluate.evaluate_settings import EvaluateRun, FilePattern
 from litebert.commands.fingerprint import fingerprint_of
 from litebert.commands.many_files.file_arguments import FileArguments
 from litebert.commands.many_files.file_workers import FileJob, file_tasks, with_kept_precision, write_files
@@ -25,7 +25,7 @@ class FileEvaluation(FileArguments):
     metrics: tuple[str, ...]
 
 
-def evaluate_files(run: EvaluateRun, files: LabelledFiles) -> ScoresOfFiles:
+def evaluate_files(run: EvaluateRun, files: FilePattern) -> ScoresOfFiles:
     """Score every file that matches the pattern, each in a JSON file below the output."""
     validate_columns_apply(run.columns.to_columns(), files.pattern)
     each = FileEvaluation(

@@ -56,7 +56,7 @@ class ValidationText:
 
 
 @dataclass(frozen=True, slots=True)
-class LabelledFiles:
+class FilePattern:
     """Labelled files of your own, each with scores of its own."""
 
     pattern: Path
@@ -75,7 +75,7 @@ class DevelopmentSplits:
     """Files of your own in the layout of the official ones, by split; if there are any, only they are scored."""
 
 
-EvaluationSource = MinimalPairFiles | ValidationText | LabelledFiles | FileExamples | DevelopmentSplits
+EvaluationSource = MinimalPairFiles | ValidationText | FilePattern | FileExamples | DevelopmentSplits
 """Where the examples of an evaluation are."""
 
 
@@ -149,12 +149,12 @@ class EvaluateRun(ScoredArguments):
             "(with --task)"
         )
 
-    def _file_or_files(self, path: Path) -> FileExamples | LabelledFiles:
+    def _file_or_files(self, path: Path) -> FileExamples | FilePattern:
         if not is_pattern(path):
             return FileExamples(path, self.columns.to_columns())
         if self.output is None:
             raise ValueError("output: a pattern of files has scores for each; give a directory for them (--output)")
-        return LabelledFiles(path, self.output)
+        return FilePattern(path, self.output)
 
     def drawn_as(self, base: Mapping[str, Any]) -> SamplingSettings:
         """`base` with the settings of `sampling`; those of a preset replace those of `base`."""
@@ -213,11 +213,11 @@ class EvaluateRun(ScoredArguments):
         decision = None if self.decision == "classify" else self.decision
         given = {"corpus": self.corpus, "suite": self.suite, "report": self.report, "decision": decision}
         validate_not_given(given, "only for a model, and MODEL is a prediction file; leave it out")
-        if isinstance(source, LabelledFiles):
+        if isinstance(source, FilePattern):
             raise ValueError("data: a prediction file is for one file of examples; give its path instead of a pattern")
 
     def _check_files(self, source: EvaluationSource) -> None:
-        if not isinstance(source, LabelledFiles):
+        if not isinstance(source, FilePattern):
             validate_one_file(self.files)
             only = "only for a pattern of files as --data, such as 'test/*.csv'"
             validate_not_given({"output": self.output}, only)
