@@ -3,6 +3,7 @@
 Needs scikit-learn (extra `eval`). Logs, resumption, callbacks and baselines are those of `litebert.finetune`.
 """
 
+import re
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
@@ -275,5 +276,5 @@ def _warn(remark: str) -> None:
     """Warn of a model that may have learned nothing, as estimators of scikit-learn do, with the names of parameters."""
     from sklearn.exceptions import ConvergenceWarning
 
-    text = remark.replace(" (--dev)", "").replace("train.duration", "duration")
+    text = re.sub(r"\btrain\.(?=\w+=)", "", remark.replace(" (--dev)", ""))
     warnings.warn(text, ConvergenceWarning, stacklevel=4)

@@ -70,6 +70,14 @@ def defaults_of_run(out: Path, usual: Mapping[str, Any]) -> dict[str, Any]:
     return {name: saved.get(name, value) for name, value in usual.items()} | {"train": train}
 
 
+def with_heads_of_run(out: Path | None, values: dict[str, Any]) -> dict[str, Any]:
+    """The settings of a run in `out`: one that has begun keeps whether duplicate-token heads are fitted (`auto`)."""
+    name, file = "fit_duplicate_token_heads", out / RUN_SETTINGS if out else None
+    if values.get(name) != "auto" or file is None or not file.exists():
+        return values
+    return {**values, name: read_yaml(file).get(name, False)}
+
+
 def hidden_size_of(model: str) -> int | None:
     """The hidden size of a model directory, a preset or a model of the hub; None where it cannot be read.
 

@@ -14,6 +14,7 @@ from litebert.commands.finetune.default_settings import (
     hidden_size_of,
     is_small_encoder,
     settings_for_size,
+    with_heads_of_run,
 )
 from litebert.commands.finetune.postprocessing.validate_postprocessing import validate_postprocessing
 from litebert.commands.finetune.start.model_limits import validate_fits_saved_model
@@ -21,10 +22,9 @@ from litebert.commands.recipes import load_recipe
 from litebert.commands.runs.card_settings import CardSettings
 from litebert.commands.runs.compute import Compute
 from litebert.errors import LitebertError
-from litebert.files import RUN_SETTINGS
 from litebert.model.config import Pooling
 from litebert.model.layers.lora_settings import Freeze, LoRASettings
-from litebert.settings import NameOrNames, Settings, merged_settings, read_yaml, with_overrides
+from litebert.settings import NameOrNames, Settings, merged_settings, with_overrides
 from litebert.tasks.benchmarks.benchmarks import Split, benchmark_task
 from litebert.tasks.input_settings import LongTexts
 from litebert.tasks.labelled_data import ClassWeights, InvalidAnswers, UnlabelledRows
@@ -283,7 +283,6 @@ class FinetuneRun(Settings):
         return "keep_head" if self.keep_head else None
 
 
-FITTED_HEADS: Final = "fit_duplicate_token_heads"
 RecipeSet = Literal["paper", "small"]
 """`paper`: the rows of the paper's table 14, for models of base size and up; `small`: recipes of an encoder of a few
 million parameters, such as `sst-2-small`."""
@@ -311,9 +310,7 @@ def load_finetune_config(
     is what a recipe leaves open with `fit_duplicate_token_heads: auto`.
     """
     chosen = load_recipe(recipe_of_task(recipe), command="finetune")
-    values = with_overrides({**chosen.settings, **(given or {})}, overrides)
-    if values.get(FITTED_HEADS) == "auto" and out is not None and (out / RUN_SETTINGS).exists():
-        values[FITTED_HEADS] = read_yaml(out / RUN_SETTINGS).get(FITTED_HEADS, False)
+    values = with_heads_of_run(out, with_overrides({**chosen.settings, **(given or {})}, overrides))
     complete = merged_settings(settings_for_size(BASE_HIDDEN_SIZE, SMALL_BATCH_ROWS).to_dict(), values)
     # Wrong settings are refused before a model or a file is opened.
     run = FinetuneRun.parse(complete, where=chosen.name)
