@@ -3,6 +3,8 @@
 import pickle
 import subprocess
 import sys
+import warnings
+from datetime import datetime
 
 import numpy as np
 import pytest
@@ -261,3 +263,20 @@ def test_an_estimator_that_is_not_fitted_is_refused(pretrained, call, tmp_path):
 
     with pytest.raises(NotFittedError):
         getattr(classifier(pretrained), call)(tmp_path / "model" if call == "save" else ["a text"])
+
+
+def test_a_warning_that_is_an_error_leaves_the_estimator_unfitted(pretrained, texts, labels):
+    from sklearn.exceptions import ConvergenceWarning, NotFittedError
+
+    estimator = classifier(pretrained, duration="1 steps")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConvergenceWarning)
+        with pytest.raises(ConvergenceWarning):
+            estimator.fit(texts, labels)
+    with pytest.raises(NotFittedError):
+        estimator.predict(texts)
+
+
+def test_objects_are_no_numbers(pretrained, texts):
+    with pytest.raises(DataError, match=r"y: row 1 \(counted from 1\) has .*, expected a number"):
+        regressor(pretrained).fit(texts, [datetime(2026, 1, 1)] * len(texts))

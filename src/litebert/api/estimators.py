@@ -115,13 +115,13 @@ class TextEstimator(BaseEstimator):
                 callbacks=[],
                 settings={**self._settings(), "task_type": self.task_type},
             )
+            for remark in remarks:  # before anything is stored: a filter may make an error of a warning
+                _warn(remark)
             files = (path for path in tuned.model.rglob("*") if path.is_file())
             self._files = {str(path.relative_to(tuned.model)): path.read_bytes() for path in files}
         self._loaded: tuple[str, Predictor] | None = None
         self._reads_pairs = isinstance(texts[0], tuple)
         self.metrics_: dict[str, float] = dict(tuned.metrics)
-        for remark in remarks:
-            _warn(remark)
 
     def _settings(self) -> dict[str, Any]:
         """Those of the fine-tuning run; ConfigError for one of `settings` that has an argument of its own."""
@@ -243,7 +243,7 @@ def _column(y: Any) -> np.ndarray:
 def _number(value: Any, row: int) -> float:
     try:
         return float(value)
-    except ValueError:
+    except (TypeError, ValueError):
         raise DataError(f"y: row {row} (counted from 1) has {value!r}, expected a number") from None
 
 

@@ -39,7 +39,7 @@ SETTINGS: Final = {
     "calibrate=true": "probabilities that are the shares in which the model is right",
     "tune_thresholds=true": "predict a label of several, or of two classes, from the threshold with the best F1",
     "fit_duplicate_token_heads=true": "for pairs of texts and a small encoder: two attention heads that find the words "
-    "of both; the recipe default has if_pairs for encoders of litebert pretrain",
+    "of both; the recipe default sets them by itself for encoders of litebert pretrain",
     "elastic_depth=[2,4]": "train for 2, 4 or all layers, so that `litebert convert --layers 2` makes a faster model",
     "freeze=encoder": "train the head only; or embeddings, all_but_pooler",
     "layerwise_lr_decay=0.9": "smaller learning rates further from the head",

@@ -1,9 +1,11 @@
 """What a `Predictor` needs of the model that it has loaded."""
 
+from abc import ABC, abstractmethod
 from typing import Protocol
 
 from torch import nn
 
+from litebert.inference.prediction_methods import METHODS_WITHOUT_TASK_TYPE
 from litebert.settings import InferencePrecision
 from litebert.tokenization.tokenizer import Tokenizer
 
@@ -62,8 +64,18 @@ class Backend(Protocol):
         ...
 
 
-class WithoutTaskType:
+class WithoutTaskType(ABC):
     """What is the same for all backends of models that are not fine-tuned."""
+
+    @property
+    @abstractmethod
+    def task(self) -> str:
+        """`fill_mask` or `embedding`."""
+
+    @property
+    def method(self) -> str:
+        """The method of a `Predictor` that has its results."""
+        return METHODS_WITHOUT_TASK_TYPE[self.task]
 
     @property
     def labels(self) -> tuple[str, ...]:

@@ -34,11 +34,6 @@ class FillMask(WithoutTaskType):
         """`fill_mask`."""
         return "fill_mask"
 
-    @property
-    def method(self) -> str:
-        """Of a `Predictor`."""
-        return "fill_mask"
-
     def encode(self, text: str) -> Feature:
         """The sequence of a text; DataError for one without a mask or too long."""
         return masked_feature(text, self.tokenizer, max_length=self.max_length)

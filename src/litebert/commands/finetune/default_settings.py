@@ -71,7 +71,10 @@ def defaults_of_run(out: Path, usual: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def with_heads_of_run(out: Path | None, values: dict[str, Any]) -> dict[str, Any]:
-    """The settings of a run in `out`: one that has begun keeps whether duplicate-token heads are fitted (`auto`)."""
+    """`values`, where a setting of `auto` for duplicate-token heads is replaced by that of an existing run in `out`.
+
+    So a run that was started by an earlier version, with another default, can be resumed.
+    """
     name, file = "fit_duplicate_token_heads", out / RUN_SETTINGS if out else None
     if values.get(name) != "auto" or file is None or not file.exists():
         return values

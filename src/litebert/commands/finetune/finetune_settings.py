@@ -306,8 +306,8 @@ def load_finetune_config(
     """The settings of a recipe (its name, a task, a .yaml file), the values `given`, then `key.path=value`.
 
     A missing learning rate, duration or batch size is chosen by the size of the model and of the data; without
-    `open_files`, by that of ALBERT-base and few rows. If model or data are gone, it is that of the run in `out`, and so
-    is what a recipe leaves open with `fit_duplicate_token_heads: auto`.
+    `open_files`, by that of ALBERT-base and few rows. If model or data are gone, it is that of the run in `out`. In
+    place of `fit_duplicate_token_heads: auto`, a run that exists in `out` keeps its own setting.
     """
     chosen = load_recipe(recipe_of_task(recipe), command="finetune")
     values = with_heads_of_run(out, with_overrides({**chosen.settings, **(given or {})}, overrides))

@@ -47,11 +47,6 @@ class Embedder(WithoutTaskType):
         """`embedding`."""
         return "embedding"
 
-    @property
-    def method(self) -> str:
-        """Of a `Predictor`."""
-        return "embed"
-
     @classmethod
     def of(
         cls,
