@@ -22,7 +22,7 @@ ALLOWED: dict[str, set[str]] = {
     "api": {"tokenization", "model", "training", "corpus", "tasks", "analysis", "inference", "commands"},
     "runtime": {"tokenization", "tasks", "inference"},
     "export": {"tokenization", "model", "tasks", "inference", "runtime"},
-    "serving": {"tokenization", "model", "inference", "runtime"},
+    "serving": {"tokenization", "model", "tasks", "inference", "runtime"},
     "commands": {
         *("tokenization", "model", "training", "corpus", "tasks", "interop", "analysis", "inference", "export"),
         "serving",

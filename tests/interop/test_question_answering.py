@@ -38,7 +38,7 @@ def answers(model, name, examples):
 def decoded(name, examples, outputs):
     """The answers by the model's outputs for all windows."""
     task_type, settings = get_task_type(name), SETTINGS
-    scores = [task_type.predict(each, settings, np.float32) for each in examples.by_example(outputs)]
+    scores = [task_type.inference.predict(each, settings, np.float32) for each in examples.by_example(outputs)]
     return [decode_answer(each, asked, (), settings) for each, asked in zip(scores, ASKED, strict=True)]
 
 

@@ -56,10 +56,12 @@ def test_labelled_batch_moves_to_a_device():
 )
 def test_num_truncated_counts_the_examples_that_lack_tokens(tiny_tokenizer, name, example):
     task_type = get_task_type(name)
-    longest = int(task_type.encode([example], tiny_tokenizer, task_type.settings(max_length=256)).lengths.max())
+    longest = int(
+        task_type.inference.encode([example], tiny_tokenizer, task_type.settings(max_length=256)).lengths.max()
+    )
     for max_length, expected in ((256, 0), (24, 0 if task_type.windows else 1)):
         settings = task_type.settings(max_length=max_length)
-        assert task_type.encode([example], tiny_tokenizer, settings).num_truncated == expected
+        assert task_type.inference.encode([example], tiny_tokenizer, settings).num_truncated == expected
     assert longest > 24
 
 

@@ -54,8 +54,8 @@ def test_entities_are_readable_in_a_table():
 
 @pytest.mark.parametrize("task_type", task_types(), ids=lambda each: each.name)
 def test_results_of_a_task_type_are_those_that_it_decodes(task_type):
-    returned = inspect.signature(task_type.decode).return_annotation
-    assert returned in (task_type.result, task_type.result.__name__)
+    returned = inspect.signature(task_type.inference.decode).return_annotation
+    assert returned in (task_type.inference.result, task_type.inference.result.__name__)
 
 
 def test_json_lines_have_null_for_what_json_has_no_number_for(tmp_path):

@@ -29,8 +29,9 @@ from litebert.tasks.read_labelled import read_labelled, validate_columns_apply
 from litebert.tasks.readers.columns import Columns, SavedTask
 from litebert.tasks.readers.tables import Table
 from litebert.tasks.results import DecodedPrediction, reorder_labels
+from litebert.tasks.task_inference import Prediction
 from litebert.tasks.types.registry import task_type_of
-from litebert.tasks.types.task_type import ErrorExample, Prediction, ReadOptions, TaskType
+from litebert.tasks.types.task_type import ErrorExample, ReadOptions, TaskType
 from litebert.tokenization.tokenizer import Tokenizer
 
 logger = logging.getLogger(__name__)
@@ -108,7 +109,7 @@ class Pipeline:
     @property
     def method(self) -> str:
         """The method of a `Predictor` for this task."""
-        return self.task_type.card.method
+        return self.task_type.inference.method
 
     @property
     def max_length(self) -> int:
@@ -147,7 +148,7 @@ class Pipeline:
 
     def encode(self, examples: Sequence[Any]) -> Encoded:
         """The sequences of some examples."""
-        return self.task_type.encode(examples, self.tokenizer, self.settings)
+        return self.task_type.inference.encode(examples, self.tokenizer, self.settings)
 
     def predict(self, examples: Sequence[Any]) -> list[Prediction]:
         """The prediction for each example; that for an empty text is that of the special tokens alone."""
@@ -171,7 +172,9 @@ class Pipeline:
             outputs[rank :: workers.size] = part
         if not all(map(_is_finite, outputs)):
             raise NotFiniteError(self.place)
-        return [self.task_type.predict(each, self.settings, self.dtype) for each in encoded.by_example(outputs)]
+        return [
+            self.task_type.inference.predict(each, self.settings, self.dtype) for each in encoded.by_example(outputs)
+        ]
 
     def results(self, examples: Sequence[Any]) -> list[DecodedPrediction]:
         """The prediction for each example, with label names and texts; warns of empty texts."""
@@ -189,7 +192,7 @@ class Pipeline:
     def decode(self, predictions: Sequence[Prediction], examples: Sequence[Any]) -> list[DecodedPrediction]:
         """Predictions with label names and texts."""
         pairs = zip(predictions, examples, strict=True)
-        return [self.task_type.decode(each, example, self.labels, self.settings) for each, example in pairs]
+        return [self.task_type.inference.decode(each, example, self.labels, self.settings) for each, example in pairs]
 
 
 @dataclass(frozen=True)
@@ -251,7 +254,7 @@ def average_predictions(members: Sequence[Sequence[Prediction]], task_type: Task
     if not members or len({len(member) for member in members}) > 1:
         found = ", ".join(str(len(member)) for member in members) or "no member"
         raise ConfigError(f"ensemble: members must have predictions for the same examples; found {found}")
-    return [task_type.average(each) for each in zip(*members, strict=True)]
+    return [task_type.inference.average(each) for each in zip(*members, strict=True)]
 
 
 def with_labels(predictions: Sequence[Prediction], pipeline: Pipeline, labels: Sequence[str]) -> list[Prediction]:

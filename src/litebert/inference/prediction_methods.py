@@ -10,12 +10,11 @@ from litebert.errors import ConfigError
 from litebert.inference.method_inputs import EXAMPLES, Options, Sentence, Text, validate_single_texts
 from litebert.tasks.masked_text import DEFAULT_TOP_K
 from litebert.tasks.results import Candidate, Choice, Classification, FilledMasks, MultiLabelPrediction, TokenPrediction
+from litebert.tasks.types.built_in_inference import BUILT_IN_INFERENCE
 from litebert.tasks.types.extractive_qa.span_scores import Answer
 from litebert.tasks.types.multiple_choice.choice_examples import MAX_ANSWER_LENGTH as MAX_ANSWER_LENGTH
 from litebert.tasks.types.multiple_choice.choice_examples import fill_blank
 
-METHODS_WITH_PROBABILITIES: Final = {"classification": "classify", "multi_label": "classify_multi_label"}
-"""Task type → the method whose results have a probability of every label."""
 METHODS_WITHOUT_TASK_TYPE: Final = {"fill_mask": "fill_mask", "embedding": "embed"}
 
 
@@ -110,9 +109,10 @@ class PredictionMethods(ABC):
 
         Of models for classification, where each row sums to 1, and for multi-label classification, where it does not.
         """
-        if self.task not in METHODS_WITH_PROBABILITIES:
+        inference = BUILT_IN_INFERENCE.get(self.task)
+        if inference is None or not inference.has_label_probabilities:
             raise self._wrong_method("probabilities")
-        results = self._examples_results(METHODS_WITH_PROBABILITIES[self.task], texts)
+        results = self._examples_results(inference.method, texts)
         rows = [list(each.probabilities.values()) for each in results]
         return np.array(rows, np.float32).reshape(len(rows), len(self.labels))
 

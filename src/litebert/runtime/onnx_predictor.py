@@ -1,6 +1,6 @@
 """`Predictor` of an exported model, with the methods and the answers of `litebert.Predictor`."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Final, Self
@@ -26,7 +26,6 @@ from litebert.manifest import MANIFEST, verify_manifest
 from litebert.runtime.export_metadata import GRAPH_FILES
 from litebert.runtime.exported_tokenizer import load_tokenizer
 from litebert.runtime.onnx_model import OnnxModel
-from litebert.runtime.onnx_tasks import NEW_SETTINGS, ONNX_TASKS
 from litebert.tasks.encoded import (
     Encoded,
     PaddedArrays,
@@ -38,12 +37,16 @@ from litebert.tasks.encoded import (
 )
 from litebert.tasks.masked_text import DEFAULT_TOP_K, filled_masks, masked_feature
 from litebert.tasks.results import FilledMasks, softmax
+from litebert.tasks.task_inference import GraphOutputs
+from litebert.tasks.types.built_in_inference import BUILT_IN_INFERENCE
 from litebert.tokenization.tokenizer import Tokenizer
 
 TOKENS_PER_BATCH: Final = 2048
 """Padded tokens of a batch."""
 LOGITS_PER_BATCH: Final = 16_000_000
 """Most logits of the vocabulary in memory, 64 MB, where the graph has that output."""
+NEW_SETTINGS: Final = {"long_texts": "truncate"}
+"""Settings of an export that was written before they existed."""
 
 
 class Predictor(PredictionMethods):
@@ -105,18 +108,18 @@ class Predictor(PredictionMethods):
 
     def results(self, method: str, examples: Sequence[Any]) -> list[Any]:
         """The results for examples of the task type; ConfigError unless `method` is that of the model's task."""
-        task = ONNX_TASKS.get(self.task)
-        if task is None or task.method != method:
+        inference = BUILT_IN_INFERENCE.get(self.task)
+        if inference is None or inference.graph is None or inference.method != method:
             raise self._wrong_method(method)
         if not examples:
             return []
         settings = SimpleNamespace(**(NEW_SETTINGS | self.metadata.settings))
-        encoded = task.encode(examples, self.tokenizer, settings)
+        encoded = inference.encode(examples, self.tokenizer, settings)
         warn_empty("texts", encoded.num_empty, rows=len(examples))
-        outputs = self._outputs(encoded, task.outputs, task.by_sequence)
-        predictions = [task.predict(each, settings, np.float32) for each in encoded.by_example(outputs)]
+        outputs = self._outputs(encoded, inference.graph)
+        predictions = [inference.predict(each, settings, np.float32) for each in encoded.by_example(outputs)]
         pairs = zip(predictions, examples, strict=True)
-        return [task.decode(prediction, example, self.labels, settings) for prediction, example in pairs]
+        return [inference.decode(prediction, example, self.labels, settings) for prediction, example in pairs]
 
     def fill_masks(self, texts: Iterable[str], *, top_k: int = DEFAULT_TOP_K) -> list[FilledMasks]:
         """The `top_k` best candidates for each `[MASK]` of each text; DataError for a text without one or too long."""
@@ -141,7 +144,8 @@ class Predictor(PredictionMethods):
             raise ConfigError(f"max_length: {max_length}, expected 3 to {longest}, the positions of the model")
         encoded = encode_texts(texts, self.tokenizer, max_length=max_length or longest)
         warn_empty("texts", encoded.num_empty, rows=len(texts))
-        pooled = self._outputs(encoded, ("last_hidden_state",), POOLINGS[pooling or self.metadata.pooling])
+        pool = POOLINGS[pooling or self.metadata.pooling]
+        pooled = self._outputs(encoded, GraphOutputs(names=("last_hidden_state",), by_sequence=pool))
         vectors = np.array(pooled, np.float32).reshape(len(pooled), width)[:, :dimensions]
         return unit_length(vectors) if normalize else vectors
 
@@ -154,7 +158,7 @@ class Predictor(PredictionMethods):
         validate_order_head(self.metadata.pairing)
         listed = validate_pairs(pairs)
         encoded = encode_segments(listed, self.tokenizer, max_length=self.metadata.max_length)
-        logits = self._outputs(encoded, ("sentence_pair_logits",), lambda outputs, batch: list(outputs[0]))
+        logits = self._outputs(encoded, GraphOutputs(names=("sentence_pair_logits",)))
         return [float(softmax(each)[0]) for each in logits]
 
     def _fill(self, text: str, top_k: int) -> FilledMasks:
@@ -163,28 +167,23 @@ class Predictor(PredictionMethods):
         masks = feature.input_ids == self.tokenizer.mask_id
         return filled_masks(softmax(logits[0, masks, : self.tokenizer.vocab_size]), self.tokenizer, top_k=top_k)
 
-    def _outputs(
-        self,
-        encoded: Encoded,
-        names: Sequence[str],
-        by_sequence: Callable[[Sequence[np.ndarray], PaddedArrays], Sequence[Any]],
-    ) -> list[Any]:
-        """What `by_sequence` makes of the outputs of the graph, for each sequence."""
+    def _outputs(self, encoded: Encoded, graph: GraphOutputs) -> list[Any]:
+        """What is read of the graph, for each sequence."""
         found: list[Any] = [None] * len(encoded)
         budget = TOKENS_PER_BATCH
         if self.task == "fill_mask":
             budget = min(budget, LOGITS_PER_BATCH // self.tokenizer.vocab_size)
         for positions in batches_by_length(encoded.lengths, tokens_per_batch=budget):
             batch = encoded.arrays(positions)
-            outputs = self.model.run(batch._asdict(), names)
-            for position, output in zip(positions, by_sequence(outputs, batch), strict=True):
+            outputs = self.model.run(batch._asdict(), graph.names)
+            for position, output in zip(positions, graph.by_sequence(outputs, batch), strict=True):
                 found[position] = output
         return found
 
     @property
     def _own_method(self) -> str:
-        if self.task in ONNX_TASKS:
-            return ONNX_TASKS[self.task].method
+        if inference := BUILT_IN_INFERENCE.get(self.task):
+            return inference.method
         return METHODS_WITHOUT_TASK_TYPE.get(self.task, "model.run")
 
 
@@ -198,10 +197,10 @@ POOLINGS: Final = {"mean": _mean, "cls": lambda outputs, batch: list(outputs[0][
 
 def _validate_graph(model: OnnxModel, path: Path) -> None:
     """Raise CheckpointError unless the graph has the outputs, and the metadata the settings, of the task."""
-    metadata, task = model.metadata, ONNX_TASKS.get(model.metadata.task)
-    if task is None:
+    metadata, inference = model.metadata, BUILT_IN_INFERENCE.get(model.metadata.task)
+    if inference is None or inference.graph is None:
         return
-    absent = [*(set(task.outputs) - model.outputs), *(set(task.settings) - metadata.settings.keys())]
+    absent = [*(set(inference.graph.names) - model.outputs), *(set(inference.settings) - metadata.settings.keys())]
     if not absent:
         logits = model.size_of("logits") if metadata.labels else 0
         absent = [] if logits == len(metadata.labels) else [f"label for each of {logits} logits"]

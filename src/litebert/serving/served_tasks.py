@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from litebert.serving.model_operations import Operation
+from litebert.tasks.types.built_in_inference import CHOOSE, CLASSIFY, CLASSIFY_MULTI_LABEL, CLASSIFY_TOKENS, REGRESS
 
 SMALLEST: Final = 1e-30
 """Stands for a probability of 0, whose logarithm JSON cannot hold."""
@@ -60,20 +61,20 @@ def _scores(scorer: Scorer) -> ServedTask:
 _ANSWERS: Final = ServedTask(operation=Operation("answer_batch"), example=("a", "b"), route="/question-answering")
 SERVED_TASKS: Final = {
     "classification": _scores(
-        Scorer(method="classify", raw_score=log, function="softmax", rerank_labels=(2,), raw_relevance=log_odds),
+        Scorer(method=CLASSIFY.method, raw_score=log, function="softmax", rerank_labels=(2,), raw_relevance=log_odds),
     ),
-    "multi_label": _scores(Scorer(method="classify_multi_label", raw_score=log_odds, function="sigmoid")),
+    "multi_label": _scores(Scorer(method=CLASSIFY_MULTI_LABEL.method, raw_score=log_odds, function="sigmoid")),
     "regression": _scores(
-        Scorer(method="regress", raw_score=float, function="none", rerank_labels=(1,), model_type="reranker"),
+        Scorer(method=REGRESS.method, raw_score=float, function="none", rerank_labels=(1,), model_type="reranker"),
     ),
     "multiple_choice": ServedTask(
-        operation=Operation("multiple_choice"),
+        operation=Operation(CHOOSE.method),
         example=("a", None, ("b", "c")),
         route="/multiple-choice",
         has_embeddings=False,
     ),
     "token_classification": ServedTask(
-        operation=Operation("classify_tokens"), example=("a",), route="/token-classification"
+        operation=Operation(CLASSIFY_TOKENS.method), example=("a",), route="/token-classification"
     ),
     "extractive_qa": _ANSWERS,
     "extractive_qa_no_answer": _ANSWERS,

@@ -25,7 +25,7 @@ def evaluated(name, examples, labels, outputs, *, metrics=()):
         task_type=name, text=("t",), label="y", labels=labels, metrics=metrics, metric_for_best_model=metrics[0]
     )
     settings = InputSettings()
-    predictions = [task_type.predict(np.array(each, np.float32), settings, np.float32) for each in outputs]
+    predictions = [task_type.inference.predict(np.array(each, np.float32), settings, np.float32) for each in outputs]
     lengths = np.arange(1, len(examples) + 1)
     scored = task_type.evaluate(task, predictions, data, lengths, settings)
     return scored.evaluation, task_type.error_examples(task, predictions, data, scored)

@@ -72,5 +72,5 @@ def test_task_type_whose_results_name_no_columns_is_refused():
         pass
 
     with pytest.raises(ConfigError, match="task_type: Score has no `columns`; set them to the keys of"):
-        register(replace(CLASSIFICATION, name="scores", result=Score))
+        register(replace(CLASSIFICATION, name="scores", inference=replace(CLASSIFICATION.inference, result=Score)))
     assert "scores" not in {each.name for each in task_types()}

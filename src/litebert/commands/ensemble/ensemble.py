@@ -134,7 +134,7 @@ def ensemble(run: EnsembleRun) -> EnsembleResult:
         examples = examples_of_file(members[0], source, metrics=run.metrics, unlabelled_rows=run.unlabelled_rows)
         validate_label_order(members, examples.task)
         if run.out is not None:
-            examples = with_rows(examples, source, run.out, members[0].task_type.result)
+            examples = with_rows(examples, source, run.out, members[0].task_type.inference.result)
         return _in_memory(run, members, examples)
     return _streamed(run, members, unlabelled)
 
@@ -205,7 +205,7 @@ def _streamed(run: EnsembleRun, members: Sequence[Member], source: InputFile) ->
     written = source.predict_into(
         run.out,
         lambda examples: ensemble_results(pipelines, examples),
-        result=pipelines[0].task_type.result,
+        result=pipelines[0].task_type.inference.result,
         models=[member.directory for member in members],
         settings=_settings(run, precisions),
         precisions=precisions,

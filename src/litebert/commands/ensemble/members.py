@@ -25,8 +25,9 @@ from litebert.tasks.labelled_data import LabelledData, Task
 from litebert.tasks.metrics.evaluation import Scored
 from litebert.tasks.metrics.metrics import OF_SECOND_LABEL
 from litebert.tasks.results import DecodedPrediction
+from litebert.tasks.task_inference import Prediction
 from litebert.tasks.types.registry import task_type_of
-from litebert.tasks.types.task_type import Prediction, TaskType
+from litebert.tasks.types.task_type import TaskType
 
 logger = logging.getLogger(__name__)
 
@@ -97,7 +98,7 @@ class Predicted:
     def results(self, examples: Sequence[Any]) -> list[DecodedPrediction]:
         """The predictions with label names and texts."""
         pairs = zip(self.predictions, examples, strict=True)
-        return [self.task_type.decode(each, example, self.labels, self.settings) for each, example in pairs]
+        return [self.task_type.inference.decode(each, example, self.labels, self.settings) for each, example in pairs]
 
     def with_metrics(self, metrics: dict[str, float]) -> "Predicted":
         """These predictions with the threshold of an evaluation."""
@@ -206,7 +207,7 @@ def averaged(members: Sequence[Predicted]) -> Predicted:
 def validate_inputs(pipelines: Sequence[Pipeline], examples: Sequence[Any]) -> None:
     """Raise NoTokensError for an example that one of the pipelines cannot predict."""
     for each in pipelines:
-        each.task_type.validate_inputs(examples, each.tokenizer)
+        each.task_type.inference.validate_inputs(examples, each.tokenizer)
 
 
 def ensemble_results(pipelines: Sequence[Pipeline], examples: Sequence[Any]) -> WindowResults:

@@ -22,7 +22,7 @@ from litebert.tasks.labelled_data import LabelledData, Task, UnlabelledRows
 from litebert.tasks.metrics.evaluation import Evaluation
 from litebert.tasks.metrics.metrics import OF_SECOND_LABEL
 from litebert.tasks.read_labelled import task_for, task_of_benchmark, validate_columns_apply
-from litebert.tasks.types.task_type import Prediction
+from litebert.tasks.task_inference import Prediction
 
 logger = logging.getLogger(__name__)
 

@@ -109,7 +109,8 @@ def _hub_metadata(run: FinetuneRun, result: FinetuneResult, *, task: str) -> Hub
 
 def finetune_card(run: FinetuneRun, data: RunData, result: FinetuneResult, model: nn.Module) -> str:
     """The model card of the best model of a finished run."""
-    card = get_task_type(data.task.task_type).card
+    task_type = get_task_type(data.task.task_type)
+    card = task_type.card
     argument = card.pair_argument if card.pair_argument and len(data.task.text) > 1 else card.argument
     metric, words = data.task.metric_for_best_model, provenance(run, data)
     words["initialization"] = _initialization(run, data, of=name_in_card(run.model))
@@ -130,7 +131,7 @@ def finetune_card(run: FinetuneRun, data: RunData, result: FinetuneResult, model
         summary=" ".join(
             [f"Fine-tuned for {card.goal(data.task)}.", *(f"{each[0].upper()}{each[1:]}." for each in result.remarks)]
         ),
-        use=f'from litebert import Predictor\n\nPredictor.load(".").{card.method}({argument})',
+        use=f'from litebert import Predictor\n\nPredictor.load(".").{task_type.inference.method}({argument})',
         scores={
             **result.best.metrics,
             **{f"{metric} of the first {layers} layers": each[metric] for layers, each in result.by_layers.items()},

@@ -91,9 +91,9 @@ def _of_task_type(run: PredictRun, pipeline: Pipeline) -> FilePrediction:
     validate_not_given({"top_k": run.top_k}, f"not used for {task_type.name}; leave it out")
     return FilePrediction(
         source=source,
-        result=task_type.result,
+        result=task_type.inference.result,
         predict=lambda examples: WindowResults(*pipeline.results_and_counts(examples)),
-        validate=lambda examples: task_type.validate_inputs(examples, pipeline.tokenizer),
+        validate=lambda examples: task_type.inference.validate_inputs(examples, pipeline.tokenizer),
         warn=lambda counts, rows: warn_counts(run.input, pipeline, counts, rows),
     )
 

@@ -32,8 +32,9 @@ def register(task_type: TaskType) -> None:
     """Add a task type of your own; ConfigError if the name is taken by another, or its results name no columns."""
     if _TASK_TYPES.get(task_type.name, task_type) is not task_type:
         raise ConfigError(f"task_type: {task_type.name!r} is registered already; choose another name")
-    if not hasattr(task_type.result, "columns"):
-        name = task_type.result.__name__
+    result = task_type.inference.result
+    if not hasattr(result, "columns"):
+        name = result.__name__
         raise ConfigError(f"task_type: {name} has no `columns`; set them to the keys of {name}.to_record")
     # Before the built-in types, whose guesses are more general.
     others = {name: each for name, each in _TASK_TYPES.items() if name != task_type.name}

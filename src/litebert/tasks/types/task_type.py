@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from litebert.loss_sums import LossSums
 from litebert.model.io.model_spec import ModelName, ProblemType
 from litebert.model.model_inputs import ModelInputs
-from litebert.tasks.encoded import Encoded, LabelledBatch
+from litebert.tasks.encoded import LabelledBatch
 from litebert.tasks.input_settings import InputSettings, TextInputSettings
 from litebert.tasks.labelled_data import (
     ClassWeights,
@@ -33,15 +33,9 @@ from litebert.tasks.output_formats import OutputFormat
 from litebert.tasks.prediction_files.prediction_columns import PredictionReader
 from litebert.tasks.readers.columns import Columns, group_and_slice
 from litebert.tasks.readers.tables import Table
-from litebert.tasks.results import DecodedPrediction, mean
-from litebert.tasks.text_sequences import encode_sequences
-from litebert.tokenization.tokenizer import Tokenizer
+from litebert.tasks.task_inference import Prediction, TaskInference
 
 logger = logging.getLogger(__name__)
-
-
-Prediction = Any
-"""What a model predicts for one example: probabilities, a score or span scores. Predictions can be averaged."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -165,15 +159,13 @@ class ErrorExample:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CardEntry:
-    """The task type's part of a model card and the method of `Predictor` that serves it."""
+    """The task type's part of a model card."""
 
     title: str
     pipeline_tag: str = "text-classification"
     """The task's name on the Hugging Face hub."""
-    method: str = "predict"
-    """Method of `Predictor`."""
     argument: str = '["a text"]'
-    """Argument of the method in the model card's example."""
+    """Argument of the method of `Predictor` in the card's example."""
     pair_argument: str | None = '[("a text", "its pair")]'
     """The same for pairs of texts, where it differs."""
     goal: Callable[[Task], str] = lambda task: task.task_type.replace("_", " ")
@@ -219,22 +211,12 @@ class TaskType:
     """Further metrics that apply."""
     settings: type[InputSettings] = TextInputSettings
     reader: ExampleReader
-    encode: Callable[[Sequence[Any], Tokenizer, Any], Encoded] = encode_sequences
-    """(examples, tokenizer, settings) → sequences."""
-    validate_inputs: Callable[[Sequence[Any], Tokenizer], None] = lambda examples, tokenizer: None
-    """Raises NoTokensError for an example that `encode` refuses; cheaper, as `predict` first calls it for all rows."""
     loss: Loss
     forward: Callable[[nn.Module, Any], Sequence[Any]] = lambda model, inputs: sequence_logits(model, inputs)
-    """Run the model on the inputs that `encode` makes of a batch; the output for each sequence, on the CPU: an array,
+    """Run the model on the inputs of a batch of encoded examples; the output for each sequence, on the CPU: an array,
     or a named tuple of arrays and numbers."""
-    predict: Callable[[Any, Any, type[np.floating]], Prediction]
-    """(output of one example, settings, dtype) → prediction; `dtype` is float64 for ensembles, else float32."""
-    average: Callable[[Sequence[Prediction]], Prediction] = mean
-    """The prediction of an ensemble for one example, from those of its members."""
-    result: type[DecodedPrediction]
-    """Class of what `decode` returns; its `columns` are those that `predict` adds to the rows."""
-    decode: Callable[[Prediction, Any, Sequence[str], Any], DecodedPrediction]
-    """(prediction, example, labels, settings) → result."""
+    inference: TaskInference
+    """From examples to sequences, and from the outputs of the model to predictions and results."""
     evaluate: Callable[[Task, Sequence[Prediction], LabelledData, np.ndarray, Any], Scored]
     """(task, predictions, data, length of each example, settings) → scores."""
     error_examples: Callable[[Task, Sequence[Prediction], LabelledData, Scored], list[ErrorExample]]

@@ -16,7 +16,7 @@ from litebert.tasks.metrics.evaluation import Evaluation, Part, Scored
 from litebert.tasks.metrics.label_thresholds import label_thresholds
 from litebert.tasks.metrics.metrics import METRICS, measure
 from litebert.tasks.results import MULTI_LABEL_THRESHOLD, logits_of, sigmoid
-from litebert.tasks.types.task_type import Prediction
+from litebert.tasks.task_inference import Prediction
 
 
 @dataclass(frozen=True)

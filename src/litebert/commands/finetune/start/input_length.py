@@ -74,4 +74,4 @@ def _lengths(examples: Sequence[Any], task_type: TaskType, tokenizer: Tokenizer)
     if len(examples) > MAX_EXAMPLES:
         drawn = rng_for("lengths of inputs").permutation(len(examples))[:MAX_EXAMPLES]
         examples = [examples[index] for index in np.sort(drawn)]
-    return task_type.encode(examples, tokenizer, task_type.settings(max_length=_UNBOUNDED)).sequence_lengths
+    return task_type.inference.encode(examples, tokenizer, task_type.settings(max_length=_UNBOUNDED)).sequence_lengths

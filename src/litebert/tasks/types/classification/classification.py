@@ -33,7 +33,8 @@ from litebert.tasks.readers.label_columns import (
     weights_by_label,
 )
 from litebert.tasks.readers.tables import Table
-from litebert.tasks.results import LETTERS, Classification, class_probabilities, decode_class
+from litebert.tasks.results import LETTERS
+from litebert.tasks.types.built_in_inference import CLASSIFY
 from litebert.tasks.types.task_type import (
     CardEntry,
     ClassWeights,
@@ -197,15 +198,13 @@ CLASSIFICATION: Final = TaskType(
     ),
     reader=ExampleReader(guess=_guess, read=_read),
     loss=Loss(sums=class_losses, class_weights=_class_weights),
-    predict=class_probabilities,
+    inference=CLASSIFY,
     predicts_one_class=True,
-    result=Classification,
-    decode=decode_class,
     evaluate=evaluate_classes,
     error_examples=class_errors,
     collapse=class_collapse,
     predictions=PredictionReader(read=read_classes, reads_probabilities=True),
-    card=CardEntry(title="An ALBERT classifier", method="classify", goal=labels_goal),
+    card=CardEntry(title="An ALBERT classifier", goal=labels_goal),
     strata=lambda data: [example.target for example in data.examples],
     baselines=CLASS_BASELINES,
 )

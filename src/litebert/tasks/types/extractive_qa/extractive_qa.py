@@ -22,6 +22,7 @@ from litebert.tasks.questions import Question
 from litebert.tasks.readers.columns import Columns
 from litebert.tasks.readers.option_columns import option_columns
 from litebert.tasks.readers.tables import Table
+from litebert.tasks.types.built_in_inference import ANSWER, ANSWER_OR_NONE
 from litebert.tasks.types.extractive_qa.question_settings import THRESHOLD, QuestionSettings
 from litebert.tasks.types.extractive_qa.question_tables import (
     has_questions,
@@ -37,13 +38,8 @@ from litebert.tasks.types.extractive_qa.span_outputs import (
     span_losses,
 )
 from litebert.tasks.types.extractive_qa.span_scores import (
-    Answer,
     SpanScores,
-    average_span_scores,
-    decode_answer,
     n_best,
-    scores_from_beams,
-    scores_from_logits,
 )
 from litebert.tasks.types.extractive_qa.squad_json import (
     ROWS_ARE_JSON_LINES,
@@ -53,7 +49,6 @@ from litebert.tasks.types.extractive_qa.squad_json import (
     squad_part,
     write_squad_predictions,
 )
-from litebert.tasks.types.extractive_qa.windows import encode_questions
 from litebert.tasks.types.task_type import (
     CardEntry,
     ErrorExample,
@@ -210,13 +205,9 @@ EXTRACTIVE_QA: Final = TaskType(
         finds_column=is_question_column,
         file_format=SQUAD_JSON,
     ),
-    encode=encode_questions,
     loss=Loss(counts=lambda batch: {"span": batch.num_examples}, sums=span_losses),
     forward=span_logits,
-    predict=scores_from_logits,
-    average=average_span_scores,
-    result=Answer,
-    decode=decode_answer,
+    inference=ANSWER,
     evaluate=evaluate_answers,
     error_examples=answer_errors,
     collapse=answers_collapse,
@@ -228,7 +219,6 @@ EXTRACTIVE_QA: Final = TaskType(
     card=CardEntry(
         title="An ALBERT for question answering",
         pipeline_tag="question-answering",
-        method="answer",
         argument='"a question", "a text with the answer"',
         pair_argument=None,
         goal=lambda task: "extractive question answering",
@@ -246,5 +236,5 @@ EXTRACTIVE_QA_NO_ANSWER: Final = replace(
         sums=span_and_answerability_losses,
     ),
     forward=span_beams,
-    predict=scores_from_beams,
+    inference=ANSWER_OR_NONE,
 )

@@ -25,13 +25,8 @@ from litebert.tasks.readers.label_columns import (
     weights_by_label,
 )
 from litebert.tasks.readers.tables import Table
-from litebert.tasks.results import (
-    MULTI_LABEL_THRESHOLD,
-    SEPARATOR,
-    MultiLabelPrediction,
-    decode_labels,
-    label_probabilities,
-)
+from litebert.tasks.results import MULTI_LABEL_THRESHOLD, SEPARATOR
+from litebert.tasks.types.built_in_inference import CLASSIFY_MULTI_LABEL
 from litebert.tasks.types.classification.classification import labels_goal
 from litebert.tasks.types.task_type import (
     CardEntry,
@@ -153,16 +148,14 @@ MULTI_LABEL: Final = TaskType(
     other_metrics=("macro_precision", "macro_recall", "weighted_f1", "roc_auc"),
     reader=ExampleReader(guess=_guess, read=_read, needs_label=False),
     loss=Loss(counts=lambda batch: {"label": batch.labels.numel()}, sums=binary_losses, class_weights=_class_weights),
-    predict=label_probabilities,
-    result=MultiLabelPrediction,
-    decode=decode_labels,
+    inference=CLASSIFY_MULTI_LABEL,
     evaluate=_evaluate,
     error_examples=_errors,
     collapse=no_label_found,
     predictions=PredictionReader(
         columns=("prediction", "labels", "label"), read=read_label_sets, reads_probabilities=True
     ),
-    card=CardEntry(title="An ALBERT multi-label classifier", method="classify_multi_label", goal=labels_goal),
+    card=CardEntry(title="An ALBERT multi-label classifier", goal=labels_goal),
     strata=_rarest_labels,
     baselines=LABEL_BASELINES,
     predicts_each_label=True,

@@ -14,14 +14,15 @@ from litebert.tasks.readers.columns import Columns, group_and_slice
 from litebert.tasks.readers.label_columns import non_empty_labels
 from litebert.tasks.readers.option_columns import MIN_OPTIONS, is_option_column, option_columns
 from litebert.tasks.readers.tables import Row, Table
-from litebert.tasks.results import LETTERS, Choice, class_probabilities, decode_choice
+from litebert.tasks.results import LETTERS
+from litebert.tasks.types.built_in_inference import CHOOSE
 from litebert.tasks.types.classification.classification import (
     class_collapse,
     class_errors,
     class_losses,
     evaluate_classes,
 )
-from litebert.tasks.types.multiple_choice.choice_examples import ChoiceExample, encode_choices
+from litebert.tasks.types.multiple_choice.choice_examples import ChoiceExample
 from litebert.tasks.types.task_type import CardEntry, ExampleReader, Loss, ReadOptions, ReadResult, TaskType
 
 
@@ -144,12 +145,9 @@ MULTIPLE_CHOICE: Final = TaskType(
         finds_column=is_option_column,
     ),
     settings=InputSettings,
-    encode=encode_choices,
     loss=Loss(sums=class_losses),
-    predict=class_probabilities,
+    inference=CHOOSE,
     predicts_one_class=True,
-    result=Choice,
-    decode=decode_choice,
     evaluate=evaluate_classes,
     error_examples=class_errors,
     collapse=class_collapse,
@@ -159,7 +157,6 @@ MULTIPLE_CHOICE: Final = TaskType(
     card=CardEntry(
         title="An ALBERT for multiple choice",
         pipeline_tag="multiple-choice",
-        method="multiple_choice",
         argument='[("a text", "a question", ["an option", "another"])]',
         pair_argument=None,
     ),

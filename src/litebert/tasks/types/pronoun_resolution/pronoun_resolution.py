@@ -13,6 +13,7 @@ import numpy as np
 from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.prediction_files.prediction_columns import PredictionReader, read_classes
 from litebert.tasks.results import Classification, decode_class
+from litebert.tasks.task_inference import TaskInference
 from litebert.tasks.types.classification.classification import class_collapse, class_errors, evaluate_classes
 from litebert.tasks.types.pronoun_resolution.candidate_scores import (
     encode_candidates,
@@ -38,13 +39,17 @@ PRONOUN_RESOLUTION: Final = TaskType(
     metrics=("accuracy",),
     reader=ExampleReader(guess=guess_spans, read=read_pronouns, read_inputs=read_pronoun_inputs),
     settings=InputSettings,
-    encode=encode_candidates,
-    validate_inputs=validate_candidates,
     loss=Loss(counts=lambda batch: {"label": int((batch.labels == 1).sum())}, sums=margin_losses),
     forward=scores_by_example,
-    predict=probabilities_of_scores,
-    result=Classification,
-    decode=_decode,
+    inference=TaskInference(
+        method="resolve_pronouns",
+        encode=encode_candidates,
+        validate_inputs=validate_candidates,
+        graph=None,
+        predict=probabilities_of_scores,
+        decode=_decode,
+        result=Classification,
+    ),
     evaluate=evaluate_classes,
     error_examples=class_errors,
     collapse=class_collapse,
@@ -52,7 +57,6 @@ PRONOUN_RESOLUTION: Final = TaskType(
     card=CardEntry(
         title="An ALBERT for pronoun resolution",
         pipeline_tag="fill-mask",
-        method="resolve_pronouns",
         argument='[("the trophy is not in the case because it is big", "the trophy is big")]',
         pair_argument=None,
         goal=lambda task: "pronoun resolution",

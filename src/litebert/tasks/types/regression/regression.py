@@ -17,7 +17,7 @@ from litebert.tasks.prediction_files.prediction_columns import PredictionReader,
 from litebert.tasks.readers.columns import Columns
 from litebert.tasks.readers.label_columns import MAX_INTEGER_CLASSES, distinct_numbers, label_scores, non_empty_labels
 from litebert.tasks.readers.tables import Table
-from litebert.tasks.results import Regression, decode_regression, regression_score
+from litebert.tasks.types.built_in_inference import REGRESS
 from litebert.tasks.types.task_type import (
     CardEntry,
     ErrorExample,
@@ -115,14 +115,12 @@ REGRESSION: Final = TaskType(
     other_metrics=("r2", "neg_mean_absolute_error"),
     reader=ExampleReader(guess=_guess, read=_read),
     loss=Loss(counts=lambda batch: {"score": batch.num_examples}, sums=squared_errors, score_scale=_mean_and_deviation),
-    predict=regression_score,
-    result=Regression,
-    decode=decode_regression,
+    inference=REGRESS,
     evaluate=_evaluate,
     error_examples=_errors,
     collapse=_collapse,
     predictions=PredictionReader(columns=("prediction", "score", "label"), read=read_scores),
-    card=CardEntry(title="An ALBERT regressor", method="regress", goal=lambda task: f"the score {task.label!r}"),
+    card=CardEntry(title="An ALBERT regressor", goal=lambda task: f"the score {task.label!r}"),
     strata=_tenths,
     baselines=SCORE_BASELINES,
 )

@@ -15,7 +15,7 @@ from litebert.tasks.metrics.entities import all_have_prefixes, entities, entity_
 from litebert.tasks.metrics.evaluation import Part, Scored
 from litebert.tasks.prediction_files.prediction_columns import PredictionReader, read_word_labels
 from litebert.tasks.prediction_files.prediction_rows import words_by_sentence
-from litebert.tasks.results import TokenPrediction, class_probabilities, decode_words
+from litebert.tasks.types.built_in_inference import CLASSIFY_TOKENS
 from litebert.tasks.types.classification.classification import labels_goal
 from litebert.tasks.types.task_type import (
     CardEntry,
@@ -27,7 +27,6 @@ from litebert.tasks.types.task_type import (
     score,
 )
 from litebert.tasks.types.token_classification.conll import CONLL
-from litebert.tasks.types.token_classification.token_examples import encode_words
 from litebert.tasks.types.token_classification.tokens_in_tables import (
     OUTSIDE,
     guess_token_lists,
@@ -110,11 +109,8 @@ TOKEN_CLASSIFICATION: Final = TaskType(
         file_format=CONLL,
     ),
     settings=InputSettings,
-    encode=encode_words,
     loss=Loss(counts=lambda batch: {"word": int((batch.labels != NO_LABEL).sum())}, sums=token_losses),
-    predict=class_probabilities,
-    result=TokenPrediction,
-    decode=decode_words,
+    inference=CLASSIFY_TOKENS,
     evaluate=_evaluate,
     error_examples=_errors,
     collapse=no_label_found,
@@ -124,7 +120,6 @@ TOKEN_CLASSIFICATION: Final = TaskType(
     card=CardEntry(
         title="An ALBERT token classifier",
         pipeline_tag="token-classification",
-        method="classify_tokens",
         argument='["a text"]',
         pair_argument=None,
         goal=labels_goal,
