@@ -3,7 +3,8 @@
 import pytest
 
 from litebert.api.training_runs import placed
-from litebert.commands.finetune.finetune_settings import FinetuneRun, LabelledFiles
+from litebert.commands.finetune.data_settings import LabelledFiles
+from litebert.commands.finetune.finetune_settings import FinetuneRun
 from litebert.commands.pretrain.pretrain_settings import PretrainRun
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.errors import ConfigError

@@ -229,7 +229,7 @@ class Blocked:
 
 @pytest.fixture
 def blocked(saved, monkeypatch):
-    with Application(saved["regressor"], timeout_seconds=0.3, max_queue_tokens=20) as running:
+    with Application(saved["regressor"], timeout_seconds=1.0, max_queue_tokens=20) as running:
         (model,) = running.state.models
         predictor = Blocked()
         monkeypatch.setattr(model._batcher, "_answers", lambda operation, batch: operation(predictor, batch))

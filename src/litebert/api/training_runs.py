@@ -14,13 +14,9 @@ from litebert.api.function_identity import function_identity
 from litebert.api.python_messages import in_terms_of_python
 from litebert.commands import tokenizer as tokenizer_command
 from litebert.commands.corpus import build as corpus_command
+from litebert.commands.finetune.data_settings import LabelledFiles
 from litebert.commands.finetune.finetune import finetune as run_finetuning
-from litebert.commands.finetune.finetune_settings import (
-    FinetuneRun,
-    LabelledFiles,
-    load_finetune_config,
-    recipe_of_task,
-)
+from litebert.commands.finetune.finetune_settings import FinetuneRun, load_finetune_config, recipe_of_task
 from litebert.commands.pretrain.init_checkpoint import weights_digests
 from litebert.commands.pretrain.pretrain import pretrain as run_pretraining
 from litebert.commands.pretrain.pretrain_settings import PretrainRun, pretrain_config, validate_one_initialization

@@ -5,7 +5,7 @@ import yaml
 
 from litebert.cli.main import main
 from litebert.commands.data_arguments import DataArguments, SlicedColumnArguments, files_by_split, predicted_split
-from litebert.commands.finetune.finetune_settings import LabelledFiles
+from litebert.commands.finetune.data_settings import LabelledFiles
 from litebert.errors import ConfigError
 from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
 from litebert.tasks.readers.columns import Columns

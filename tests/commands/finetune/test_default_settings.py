@@ -2,6 +2,7 @@
 
 import pytest
 
+from litebert.commands.finetune.data_settings import LabelledFiles, num_training_rows
 from litebert.commands.finetune.default_settings import (
     BASE_HIDDEN_SIZE,
     SMALL_BATCH_ROWS,
@@ -9,7 +10,7 @@ from litebert.commands.finetune.default_settings import (
     hidden_size_of,
     settings_for_size,
 )
-from litebert.commands.finetune.finetune_settings import LabelledFiles, load_finetune_config, num_training_rows
+from litebert.commands.finetune.finetune_settings import load_finetune_config
 from litebert.commands.finetune.start.start_model import start_config
 from litebert.errors import ConfigError
 from litebert.files import PRETRAINING_SETTINGS

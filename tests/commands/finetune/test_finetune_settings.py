@@ -7,14 +7,10 @@ import numpy as np
 import pytest
 import torch
 
+from litebert.commands.finetune.data_settings import BenchmarkFiles, num_training_rows
 from litebert.commands.finetune.default_settings import settings_for_size
 from litebert.commands.finetune.finetune import finetune
-from litebert.commands.finetune.finetune_settings import (
-    BenchmarkFiles,
-    FinetuneRun,
-    load_finetune_config,
-    num_training_rows,
-)
+from litebert.commands.finetune.finetune_settings import FinetuneRun, load_finetune_config
 from litebert.commands.finetune.start.start_model import set_trainable
 from litebert.errors import CheckpointError, ConfigError
 from litebert.inference.pipeline import EvaluationSet

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from litebert.commands.finetune.finetune_settings import BenchmarkFiles, LabelledFiles
+from litebert.commands.finetune.data_settings import BenchmarkFiles, LabelledFiles
 from litebert.commands.finetune.hub_results import OTHER_BENCHMARKS, HubDataset, hub_dataset, hub_results
 from litebert.tasks.benchmarks.benchmarks import BENCHMARKS
 from litebert.tasks.benchmarks.hub_glue import HUB_LAYOUTS

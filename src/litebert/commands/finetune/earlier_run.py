@@ -5,8 +5,9 @@ from pathlib import Path
 
 from litebert.commands.finetune.data.missing_inputs import validate_local_files
 from litebert.commands.finetune.data.run_data import read_examples
+from litebert.commands.finetune.data_settings import BenchmarkFiles, LabelledFiles
 from litebert.commands.finetune.finetune_result import FinetuneResult
-from litebert.commands.finetune.finetune_settings import BenchmarkFiles, FinetuneRun, LabelledFiles
+from litebert.commands.finetune.finetune_settings import FinetuneRun
 from litebert.commands.fingerprint import fingerprint_of
 from litebert.commands.runs.run_directory import RunDirectory
 from litebert.errors import CheckpointError, ConfigError, LitebertError

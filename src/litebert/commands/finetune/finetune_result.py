@@ -10,7 +10,8 @@ from torch import nn
 from litebert.commands.finetune.best_evaluation import BestEvaluation, Metrics
 from litebert.commands.finetune.comparison import Scores
 from litebert.commands.finetune.data.run_data import RunData
-from litebert.commands.finetune.finetune_settings import FinetuneRun, LabelledFiles
+from litebert.commands.finetune.data_settings import LabelledFiles
+from litebert.commands.finetune.finetune_settings import FinetuneRun
 from litebert.commands.finetune.hub_results import hub_dataset, hub_results
 from litebert.commands.result import Result
 from litebert.commands.runs.model_card import HubMetadata, hub_name, model_card, name_in_card

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from huggingface_hub import EvalResult
 
-from litebert.commands.finetune.finetune_settings import BenchmarkFiles, LabelledFiles
+from litebert.commands.finetune.data_settings import BenchmarkFiles, LabelledFiles
 from litebert.hub_datasets import DatasetName, is_dataset_name
 from litebert.tasks.benchmarks.benchmarks import benchmark_task
 from litebert.tasks.benchmarks.hub_glue import GLUE, HUB_LAYOUTS

@@ -12,10 +12,11 @@ from litebert.commands.compare.compare import differences_from
 from litebert.commands.ensemble.members import Member
 from litebert.commands.finetune.comparison import require_scikit_learn, scores_of_baseline
 from litebert.commands.finetune.data.run_data import read_data
+from litebert.commands.finetune.data_settings import without_directory
 from litebert.commands.finetune.earlier_run import require_files
 from litebert.commands.finetune.finetune import finetune
 from litebert.commands.finetune.finetune_result import FinetuneResult
-from litebert.commands.finetune.finetune_settings import FinetuneRun, without_directory
+from litebert.commands.finetune.finetune_settings import FinetuneRun
 from litebert.commands.finetune.start.start_model import start_config
 from litebert.commands.finetune_tasks.finetune_tasks_settings import MODEL, FinetuneTasksRun
 from litebert.commands.finetune_tasks.parallel_runs import RunOfTask, failure_of, train_in_parallel

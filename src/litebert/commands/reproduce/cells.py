@@ -12,12 +12,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from litebert.commands.finetune.finetune_settings import (
-    FinetuneRun,
-    load_finetune_config,
-    recipe_of_task,
-    without_directory,
-)
+from litebert.commands.finetune.data_settings import without_directory
+from litebert.commands.finetune.finetune_settings import FinetuneRun, load_finetune_config, recipe_of_task
 from litebert.commands.finetune_tasks.tasks_with_files import directory_of
 from litebert.commands.pretrain.pretrain_settings import load_pretrain_config
 from litebert.commands.reproduce.tables.paper_tables import BaselineName, Row, Table

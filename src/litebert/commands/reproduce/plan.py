@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from litebert.commands.finetune.finetune_settings import BenchmarkFiles, FinetuneRun, num_training_rows
+from litebert.commands.finetune.data_settings import BenchmarkFiles, num_training_rows
+from litebert.commands.finetune.finetune_settings import FinetuneRun
 from litebert.commands.pretrain.dry_run import dry_run
 from litebert.commands.pretrain.pretrain_settings import FirstPart, PretrainRun
 from litebert.commands.pretrain.pretraining_cost import expected_memory, mean_flops_per_token

@@ -17,7 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from litebert.commands.finetune.finetune_settings import FinetuneRun, LabelledFiles
+from litebert.commands.finetune.data_settings import LabelledFiles
+from litebert.commands.finetune.finetune_settings import FinetuneRun
 from litebert.commands.finetune.start.start_model import start_config
 from litebert.commands.runs.run_directory import RunDirectory
 from litebert.commands.runs.run_precision import runs_with_one_precision

@@ -19,7 +19,8 @@ from typing import Any, Final
 import yaml
 from pydantic import Field, field_validator
 
-from litebert.commands.finetune.finetune_settings import DevSplit, FinetuneRun, LabelledFiles, load_finetune_config
+from litebert.commands.finetune.data_settings import DevSplit, LabelledFiles
+from litebert.commands.finetune.finetune_settings import FinetuneRun, load_finetune_config
 from litebert.errors import ConfigError
 from litebert.settings import (
     MAX_SEEDS,

@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from litebert.commands.finetune.finetune_settings import BenchmarkFiles, FinetuneRun, LabelledFiles
+from litebert.commands.finetune.data_settings import BenchmarkFiles, LabelledFiles
+from litebert.commands.finetune.finetune_settings import FinetuneRun
 from litebert.errors import DataError
 from litebert.files import RUN_SETTINGS
 from litebert.hub_datasets import is_dataset_name

@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass, replace
 
-from litebert.commands.finetune.finetune_settings import BenchmarkFiles, DevSplit, FinetuneRun, LabelledFiles
+from litebert.commands.finetune.data_settings import BenchmarkFiles, DevSplit, LabelledFiles
+from litebert.commands.finetune.finetune_settings import FinetuneRun
 from litebert.errors import DataError
 from litebert.tasks.benchmarks.benchmark_files import read_benchmark
 from litebert.tasks.benchmarks.benchmarks import benchmark_task
