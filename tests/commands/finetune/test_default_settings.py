@@ -1,5 +1,7 @@
 """Settings that depend on the size of the model and of the data."""
 
+from dataclasses import replace
+
 import pytest
 
 from litebert.commands.finetune.data_settings import LabelledFiles, num_training_rows
@@ -114,6 +116,38 @@ def test_default_recipe_fits_no_heads_to_other_models(encoder, tmp_path, tiny_to
     assert not fits_heads("default")
 
 
+def test_default_recipe_trains_a_small_encoder_of_pretrain_with_muon(encoder, tmp_path):
+    given = {"model": str(encoder), "data": {"train": str(write_opinions(tmp_path / "train.csv"))}}
+
+    def settings(*overrides, **further):
+        return chosen(load_finetune_config("default", overrides, given={**given, **further}))
+
+    assert settings() == chosen_for(32, 36, optimizer="muon")
+    assert settings("train.optimizer=adamw") == settings("freeze=encoder") == settings("keep_head=true")
+    assert settings("train.optimizer=adamw") == settings(model="tiny", from_scratch=True) | chosen_for(32, 36)
+    assert settings("train.optimizer=lamb") == chosen_for(32, 36, optimizer="lamb")
+    assert settings("train.muon_learning_rate=0.5")["train"]["muon_learning_rate"] == 0.5
+    assert settings("train.duration=7 steps")["train"]["optimizer"] == "muon"
+
+
+def test_muon_trains_a_small_model_for_fewer_steps_and_changes_nothing_for_others():
+    for rows in (100, 3000, 10_000):
+        assert settings_for_size(128, rows, optimizer="muon").steps(rows) < settings_for_size(128, rows).steps(rows)
+    assert settings_for_size(768, 3000, optimizer="muon") == replace(settings_for_size(768, 3000), optimizer="muon")
+
+
+def test_muon_needs_matrices_that_are_trained(encoder, tmp_path):
+    given = {"model": str(encoder), "data": {"train": str(write_opinions(tmp_path / "train.csv"))}}
+    with pytest.raises(ConfigError, match="muon trains the matrices of the encoder, which freeze=encoder keeps"):
+        load_finetune_config("default", ["train.optimizer=muon", "freeze=encoder"], given=given)
+
+
+def test_a_run_that_has_begun_keeps_its_optimizer(encoder, tmp_path):
+    given = {"model": str(encoder), "data": {"train": str(write_opinions(tmp_path / "train.csv"))}}
+    write_run(tmp_path / "run", {"train": {"optimizer": "adamw"}})
+    assert chosen(load_finetune_config("default", given=given, out=tmp_path / "run")) == chosen_for(32, 36)
+
+
 @pytest.mark.parametrize("saved", [{}, {"fit_duplicate_token_heads": False}, {"fit_duplicate_token_heads": "if_pairs"}])
 def test_a_run_that_has_begun_keeps_whether_heads_are_fitted(encoder, tmp_path, saved):
     given = {"model": str(encoder), "data": {"train": str(write_opinions(tmp_path / "train.csv"))}}
@@ -178,10 +212,11 @@ def test_default_recipe_keeps_what_the_run_in_its_directory_has_where_a_size_can
         given["data"] = {"train": str(write_opinions(tmp_path / "train.csv"))}
     else:
         given |= {"model": "tiny", "from_scratch": True}
-    earlier = {"batch_size": 7, "train": {"learning_rate": 0.25, "duration": "9 steps"}, "hidden_dropout_prob": 0.4}
+    train = {"optimizer": "adamw", "learning_rate": 0.25, "duration": "9 steps"}
+    earlier = {"batch_size": 7, "train": train, "hidden_dropout_prob": 0.4}
     write_run(tmp_path / "run", earlier)
     run = load_finetune_config("default", ["train.learning_rate=0.5"], given=given, out=tmp_path / "run")
-    assert chosen(run) == {**earlier, "train": {"learning_rate": 0.5, "duration": "9 steps"}}
+    assert chosen(run) == {**earlier, "train": {**train, "learning_rate": 0.5}}
 
 
 def test_default_recipe_follows_the_sizes_where_they_can_be_read_whatever_the_run_there_has(tmp_path):
@@ -201,11 +236,17 @@ def write_run(directory, settings):
     (directory / "settings.yaml").write_text(write_yaml({"command": "finetune", **settings}))
 
 
-def chosen_for(hidden_size, rows):
-    return settings_for_size(hidden_size, rows).to_dict()
+def chosen_for(hidden_size, rows, **optimizer):
+    return settings_for_size(hidden_size, rows, **optimizer).to_dict()
 
 
 def chosen(run):
     """The settings that depend on the sizes."""
-    train = {"learning_rate": run.train.learning_rate, "duration": str(run.train.duration)}
+    train = run.train
+    train = {
+        "optimizer": train.optimizer,
+        "learning_rate": train.learning_rate,
+        "duration": str(train.duration),
+        **({"muon_learning_rate": train.muon_learning_rate} if train.optimizer == "muon" else {}),
+    }
     return {"batch_size": run.batch_size, "hidden_dropout_prob": run.hidden_dropout_prob, "train": train}

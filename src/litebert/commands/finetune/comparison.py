@@ -125,7 +125,7 @@ def _better_than_constant(outcome: Outcome) -> bool:
 
 def _causes(run: FinetuneRun, data: RunData, outcome: Outcome) -> list[str]:
     rows = len(data.train.examples)
-    usual = settings_for_size(outcome.hidden_size, rows)
+    usual = settings_for_size(outcome.hidden_size, rows, optimizer=run.train.optimizer)
     rate, steps = run.train.learning_rate, usual.steps(rows)
     causes = ["the weights were random: give a pretrained model"] if run.from_scratch else []
     if not usual.learning_rate / 4 <= rate <= usual.learning_rate * 4:

@@ -1,4 +1,4 @@
-"""Learning rate, batch size and duration of fine-tuning, by the size of the model and of the data."""
+"""Optimizer, learning rate, batch size and duration of fine-tuning, by the model and the size of the data."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -11,6 +11,7 @@ from litebert.files import RUN_SETTINGS
 from litebert.model.presets import preset_named
 from litebert.settings import read_yaml
 from litebert.tasks.readers.columns import Columns
+from litebert.training.train_settings import OptimizerName
 
 BASE_HIDDEN_SIZE: Final = 768
 BASE_LEARNING_RATE: Final = 3e-5
@@ -23,13 +24,19 @@ SMALL_BATCH_ROWS: Final = 2000
 SMALL_HIDDEN_SIZE: Final = 384
 """Models up to this size are trained for more epochs, and with dropout if there are fewer than `DROPOUT_ROWS`."""
 DROPOUT_ROWS: Final = 5000
+MUON_LEARNING_RATE: Final = 2e-3
+"""Of the matrices of a small encoder; the other parameters have `BESIDE_MUON_LEARNING_RATE`."""
+BESIDE_MUON_LEARNING_RATE: Final = 3e-4
 
 
 @dataclass(frozen=True, slots=True)
 class SizeSettings:
-    """Settings that depend on the size."""
+    """Settings that depend on the model and on the size of the data."""
 
+    optimizer: OptimizerName
     learning_rate: float
+    muon_learning_rate: float | None
+    """None: not chosen."""
     batch_size: int
     epochs: int
     hidden_dropout_prob: float
@@ -40,45 +47,58 @@ class SizeSettings:
 
     def to_dict(self) -> dict[str, Any]:
         """As settings of a run."""
-        return {
-            "batch_size": self.batch_size,
-            "hidden_dropout_prob": self.hidden_dropout_prob,
-            "train": {"learning_rate": self.learning_rate, "duration": f"{self.epochs} epochs"},
-        }
+        train = {"optimizer": self.optimizer, "learning_rate": self.learning_rate, "duration": f"{self.epochs} epochs"}
+        if self.muon_learning_rate is not None:
+            train["muon_learning_rate"] = self.muon_learning_rate
+        return {"batch_size": self.batch_size, "hidden_dropout_prob": self.hidden_dropout_prob, "train": train}
 
 
-def settings_for_size(hidden_size: int, rows: int) -> SizeSettings:
+def settings_for_size(hidden_size: int, rows: int, *, optimizer: OptimizerName = "adamw") -> SizeSettings:
     """The rule that docs/guides/fine-tuning.md states, with the trials it comes from.
 
     The learning rate is that of ALBERT-base times (768 / hidden size)². The epochs give about 2,000 steps for a small
-    model and 1,000 for others, at least 3 epochs and at most 20 or 10. Small models have dropout on few rows.
+    model and 1,000 for others, at least 3 epochs and at most 20 or 10. Small models have dropout on few rows. With Muon
+    a small model has learning rates of its own and as few steps as others.
     """
     rate = max(MIN_LEARNING_RATE, BASE_LEARNING_RATE * (BASE_HIDDEN_SIZE / hidden_size) ** 2)
     batch_size = 16 if rows < SMALL_BATCH_ROWS else 32
     is_small = hidden_size <= SMALL_HIDDEN_SIZE
-    steps, most = (2000, 20) if is_small else (1000, 10)
-    epochs = min(most, max(MIN_EPOCHS, round(steps * batch_size / rows)))
-    dropout = 0.2 if is_small and rows < DROPOUT_ROWS else 0.0
-    return SizeSettings(float(f"{rate:.1e}"), batch_size, epochs, dropout)
+    has_muon = is_small and optimizer == "muon"
+    steps, most = (2000, 20) if is_small and not has_muon else (1000, 10)
+    return SizeSettings(
+        optimizer=optimizer,
+        learning_rate=BESIDE_MUON_LEARNING_RATE if has_muon else float(f"{rate:.1e}"),
+        muon_learning_rate=MUON_LEARNING_RATE if has_muon else None,
+        batch_size=batch_size,
+        epochs=min(most, max(MIN_EPOCHS, round(steps * batch_size / rows))),
+        hidden_dropout_prob=0.2 if is_small and rows < DROPOUT_ROWS else 0.0,
+    )
 
 
 def defaults_of_run(out: Path, usual: Mapping[str, Any]) -> dict[str, Any]:
     """The settings that the run in `out` has for the `usual` ones, which are kept where it has none."""
-    file = out / RUN_SETTINGS
-    saved = read_yaml(file) if file.exists() else {}
+    saved = _settings_of_run(out) or {}
     train = {name: saved.get("train", {}).get(name, value) for name, value in usual["train"].items()}
     return {name: saved.get(name, value) for name, value in usual.items()} | {"train": train}
 
 
-def with_heads_of_run(out: Path | None, values: dict[str, Any]) -> dict[str, Any]:
-    """`values`, where a setting of `auto` for duplicate-token heads is replaced by that of an existing run in `out`.
+def with_choices_of_run(out: Path | None, values: dict[str, Any]) -> dict[str, Any]:
+    """`values` with the optimizer of an existing run in `out`, and whether it fits heads, where these are left open.
 
-    So a run that was started by an earlier version, with another default, can be resumed.
+    So a run that was started by an earlier version, with other defaults, can be resumed.
     """
-    name, file = "fit_duplicate_token_heads", out / RUN_SETTINGS if out else None
-    if values.get(name) != "auto" or file is None or not file.exists():
+    saved, name = _settings_of_run(out), "fit_duplicate_token_heads"
+    if saved is None:
         return values
-    return {**values, name: read_yaml(file).get(name, False)}
+    train, optimizer = values.get("train", {}), saved.get("train", {}).get("optimizer")
+    if isinstance(train, Mapping) and "optimizer" not in train and optimizer:
+        values = {**values, "train": {**train, "optimizer": optimizer}}
+    return {**values, name: saved.get(name, False)} if values.get(name) == "auto" else values
+
+
+def _settings_of_run(out: Path | None) -> dict[str, Any] | None:
+    file = out / RUN_SETTINGS if out else None
+    return read_yaml(file) if file and file.exists() else None
 
 
 def hidden_size_of(model: str) -> int | None:

@@ -14,7 +14,7 @@ from litebert.commands.finetune.default_settings import (
     hidden_size_of,
     is_small_encoder,
     settings_for_size,
-    with_heads_of_run,
+    with_choices_of_run,
 )
 from litebert.commands.finetune.postprocessing.validate_postprocessing import validate_postprocessing
 from litebert.commands.finetune.start.model_limits import validate_fits_saved_model
@@ -27,7 +27,7 @@ from litebert.settings import NameOrNames, Settings, merged_settings, with_overr
 from litebert.tasks.benchmarks.benchmarks import benchmark_task
 from litebert.tasks.input_settings import LongTexts
 from litebert.tasks.labelled_data import ClassWeights
-from litebert.training.train_settings import TrainSettings
+from litebert.training.train_settings import OptimizerName, TrainSettings
 
 
 def _without_spike_detection(train: Any) -> Any:
@@ -151,6 +151,11 @@ class FinetuneRun(Settings):
                 "early_stopping_patience: the model is evaluated once, at the end; set train.evaluate_every, or leave "
                 "the patience out"
             )
+        if self.train.optimizer == "muon" and self.adapters is None and self.freeze in ("all_but_pooler", "encoder"):
+            raise ValueError(
+                f"train.optimizer: muon trains the matrices of the encoder, which freeze={self.freeze} keeps as they "
+                "are; set train.optimizer=adamw"
+            )
         if self.fit_duplicate_token_heads not in (False, "auto") and (frozen := self._without_training()):
             raise ValueError(
                 f"fit_duplicate_token_heads: the model must be trained to use new heads, but {frozen} is set; "
@@ -178,6 +183,11 @@ class FinetuneRun(Settings):
         """Whether duplicate-token heads are fitted where the rows and the model allow it."""
         if self.fit_duplicate_token_heads != "auto":
             return bool(self.fit_duplicate_token_heads)
+        return self.trains_small_encoder
+
+    @property
+    def trains_small_encoder(self) -> bool:
+        """Whether the whole of a small encoder of `litebert pretrain` is trained."""
         return not self.from_scratch and self._without_training() is None and is_small_encoder(self.model)
 
     def _without_training(self) -> str | None:
@@ -211,12 +221,12 @@ def load_finetune_config(
 ) -> FinetuneRun:
     """The settings of a recipe (its name, a task, a .yaml file), the values `given`, then `key.path=value`.
 
-    A missing learning rate, duration or batch size is chosen by the size of the model and of the data; without
-    `open_files`, by that of ALBERT-base and few rows. If model or data are gone, it is that of the run in `out`. In
-    place of `fit_duplicate_token_heads: auto`, a run that exists in `out` keeps its own setting.
+    A missing optimizer, learning rate, duration or batch size is chosen by the model and the size of the data; without
+    `open_files`, by that of ALBERT-base and few rows. If model or data are gone, it is that of the run in `out`. A run
+    that exists in `out` keeps its optimizer, and in place of `fit_duplicate_token_heads: auto` its own setting.
     """
     chosen = load_recipe(recipe_of_task(recipe), command="finetune")
-    values = with_heads_of_run(out, with_overrides({**chosen.settings, **(given or {})}, overrides))
+    values = with_choices_of_run(out, with_overrides({**chosen.settings, **(given or {})}, overrides))
     complete = merged_settings(settings_for_size(BASE_HIDDEN_SIZE, SMALL_BATCH_ROWS).to_dict(), values)
     # Wrong settings are refused before a model or a file is opened.
     run = FinetuneRun.parse(complete, where=chosen.name)
@@ -225,11 +235,12 @@ def load_finetune_config(
     validate_fits_saved_model(run.model, max_length=run.max_length, elastic_depth=run.elastic_depth)
     if complete == values:
         return run
-    return FinetuneRun.parse(merged_settings(_defaults(run, out), values), where=chosen.name)
+    optimizer = values.get("train", {}).get("optimizer") or ("muon" if run.trains_small_encoder else "adamw")
+    return FinetuneRun.parse(merged_settings(_defaults(run, out, optimizer), values), where=chosen.name)
 
 
-def _defaults(run: FinetuneRun, out: Path | None) -> dict[str, Any]:
+def _defaults(run: FinetuneRun, out: Path | None, optimizer: OptimizerName) -> dict[str, Any]:
     """What is chosen by size; where a size is not known, what the run in `out` has, so that it can be resumed."""
     hidden_size, rows = hidden_size_of(run.model), num_training_rows(run.data)
-    usual = settings_for_size(hidden_size or BASE_HIDDEN_SIZE, rows or SMALL_BATCH_ROWS).to_dict()
+    usual = settings_for_size(hidden_size or BASE_HIDDEN_SIZE, rows or SMALL_BATCH_ROWS, optimizer=optimizer).to_dict()
     return usual if out is None or (hidden_size and rows) else defaults_of_run(out, usual)
