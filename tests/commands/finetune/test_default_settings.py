@@ -122,7 +122,7 @@ def test_default_recipe_trains_a_small_encoder_of_pretrain_with_muon(encoder, tm
     def settings(*overrides, **further):
         return chosen(load_finetune_config("default", overrides, given={**given, **further}))
 
-    assert settings() == chosen_for(32, 36, optimizer="muon")
+    assert settings() == settings(from_scratch=True) == chosen_for(32, 36, optimizer="muon")
     assert settings("train.optimizer=adamw") == settings("freeze=encoder") == settings("keep_head=true")
     assert settings("train.optimizer=adamw") == settings(model="tiny", from_scratch=True) | chosen_for(32, 36)
     assert settings("train.optimizer=lamb") == chosen_for(32, 36, optimizer="lamb")

@@ -183,12 +183,12 @@ class FinetuneRun(Settings):
         """Whether duplicate-token heads are fitted where the rows and the model allow it."""
         if self.fit_duplicate_token_heads != "auto":
             return bool(self.fit_duplicate_token_heads)
-        return self.trains_small_encoder
+        return not self.from_scratch and self.trains_small_encoder
 
     @property
     def trains_small_encoder(self) -> bool:
-        """Whether the whole of a small encoder of `litebert pretrain` is trained."""
-        return not self.from_scratch and self._without_training() is None and is_small_encoder(self.model)
+        """Whether the whole of a small encoder of `litebert pretrain` is trained, or one like it from scratch."""
+        return self._without_training() is None and is_small_encoder(self.model)
 
     def _without_training(self) -> str | None:
         """The setting that keeps the encoder, or a head that was trained with it, as it is; None if all is trained."""
