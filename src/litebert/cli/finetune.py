@@ -27,8 +27,8 @@ FILES: Final = {
 }
 SETTINGS: Final = {
     "train.duration='3 epochs'": "length of the run; the learning rate decays to 0 over it",
-    "train.learning_rate=2e-5": "peak learning rate; also batch_size, seed; the defaults depend on the size of the "
-    "model and of the data",
+    "train.learning_rate=2e-5": "peak learning rate of AdamW; also batch_size, seed; the defaults depend on the model "
+    "and on the size of the data; without it small encoders of litebert pretrain have Muon",
     "max_length=128": "longest input in tokens; by default 99 % of the training rows are not truncated",
     "long_texts=windows": "longer texts are read in several inputs, not truncated",
     "train.evaluate_every='100 steps'": "when to evaluate on the development set; the best model is kept",

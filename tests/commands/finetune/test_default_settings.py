@@ -1,5 +1,6 @@
 """Settings that depend on the size of the model and of the data."""
 
+import shutil
 from dataclasses import replace
 
 import pytest
@@ -136,10 +137,22 @@ def test_muon_trains_a_small_model_for_fewer_steps_and_changes_nothing_for_other
     assert settings_for_size(768, 3000, optimizer="muon") == replace(settings_for_size(768, 3000), optimizer="muon")
 
 
-def test_muon_needs_matrices_that_are_trained(encoder, tmp_path):
+def test_a_learning_rate_that_is_given_is_one_of_adamw_unless_muon_is_given_too(encoder, tmp_path):
     given = {"model": str(encoder), "data": {"train": str(write_opinions(tmp_path / "train.csv"))}}
-    with pytest.raises(ConfigError, match="muon trains the matrices of the encoder, which freeze=encoder keeps"):
-        load_finetune_config("default", ["train.optimizer=muon", "freeze=encoder"], given=given)
+    four = ["train.learning_rate=0.5", "train.duration=7 steps", "batch_size=3", "hidden_dropout_prob=0"]
+    for settings in (four[:1], four):
+        assert load_finetune_config("default", settings, given=given).train.optimizer == "adamw"
+        with_muon = load_finetune_config("default", ["train.optimizer=muon", *settings], given=given).train
+        assert (with_muon.learning_rate, with_muon.muon_learning_rate) == (0.5, 0.002)
+
+
+def test_directory_with_the_name_of_a_larger_preset_decides_nothing_for_the_preset(encoder, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(encoder, "albert-base-v2")
+    given = {"model": "albert-base-v2", "data": {"train": str(write_opinions(tmp_path / "train.csv"))}}
+    assert load_finetune_config("default", given=given).train.optimizer == "muon"
+    monkeypatch.setattr("litebert.commands.finetune.finetune_settings.hidden_size_of", lambda model: 768)
+    assert load_finetune_config("default", given=given).train.optimizer == "adamw"
 
 
 def test_a_run_that_has_begun_keeps_its_optimizer(encoder, tmp_path):
@@ -203,6 +216,14 @@ def test_default_recipe_is_that_of_a_base_model_with_few_rows_where_sizes_cannot
     assert hidden_size_of(str(tmp_path / "model")) is None
     run = load_finetune_config("default", given=missing(tmp_path), out=tmp_path / "run")
     assert chosen(run) == chosen_for(BASE_HIDDEN_SIZE, SMALL_BATCH_ROWS)
+
+
+def test_default_recipe_keeps_muon_of_the_run_in_its_directory_where_the_model_is_gone(tmp_path):
+    given = missing(tmp_path) | {"data": {"train": str(write_opinions(tmp_path / "train.csv"))}}
+    train = {"optimizer": "muon", "learning_rate": 0.25, "muon_learning_rate": 0.5, "duration": "9 steps"}
+    earlier = {"batch_size": 7, "train": train, "hidden_dropout_prob": 0.4}
+    write_run(tmp_path / "run", earlier)
+    assert chosen(load_finetune_config("default", given=given, out=tmp_path / "run")) == earlier
 
 
 @pytest.mark.parametrize("gone", ["file", "model"])

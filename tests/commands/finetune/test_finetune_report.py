@@ -187,6 +187,12 @@ def test_run_that_learns_nothing_names_the_learning_rate(settings, tmp_path, rat
     assert f"note: {remark}" in result.to_text()
 
 
+def test_run_that_learns_nothing_names_the_learning_rate_of_muon(settings, tmp_path):
+    settings["train"] |= {"optimizer": "muon", "learning_rate": 1e-3, "muon_learning_rate": 50.0}
+    (remark,) = run(settings, tmp_path / "run").remarks
+    assert "Likely causes: a Muon learning rate of 50 is high: set train.muon_learning_rate=0.002;" in remark
+
+
 def test_run_that_learns_has_no_remark(settings, tmp_path):
     settings["train"] |= {"duration": "40 steps", "learning_rate": 0.01}
     assert run(settings, tmp_path / "run").remarks == ()

@@ -88,6 +88,25 @@ def test_models_of_two_sizes_with_the_settings_of_one_are_a_warning(monkeypatch,
 
 
 @pytest.mark.parametrize(
+    ("grid", "optimizer"),
+    [
+        ("seed=0..1", "muon"),
+        ("train.duration=1 steps,2 steps", "muon"),
+        ("freeze=null,encoder", "adamw"),
+        ("adapters.rank=4,8", "adamw"),
+        ("keep_head=true,false", "adamw"),
+        ("train.learning_rate=0.001,0.002", "adamw"),
+    ],
+)
+def test_trials_have_muon_unless_the_grid_decides_the_optimizer(grid, optimizer, monkeypatch):
+    monkeypatch.setattr(finetune_settings, "hidden_size_of", lambda model: 128)
+    monkeypatch.setattr(finetune_settings, "is_small_encoder", lambda model: True)
+    monkeypatch.setattr(finetune_settings, "num_training_rows", lambda data: 1000)
+    base = load_sweep_config("default", given={**GIVEN, "model": "small"}, grid=[grid]).base
+    assert base.train.optimizer == optimizer
+
+
+@pytest.mark.parametrize(
     ("override", "given", "by"),
     [
         ("seed=5", {"grid": ["batch_size=16,32"], "seeds": 3}, "--seeds"),

@@ -126,12 +126,14 @@ def _better_than_constant(outcome: Outcome) -> bool:
 def _causes(run: FinetuneRun, data: RunData, outcome: Outcome) -> list[str]:
     rows = len(data.train.examples)
     usual = settings_for_size(outcome.hidden_size, rows, optimizer=run.train.optimizer)
-    rate, steps = run.train.learning_rate, usual.steps(rows)
+    rates = {"learning_rate": usual.learning_rate, "muon_learning_rate": usual.muon_learning_rate}
     causes = ["the weights were random: give a pretrained model"] if run.from_scratch else []
-    if not usual.learning_rate / 4 <= rate <= usual.learning_rate * 4:
-        level = "low" if rate < usual.learning_rate else "high"
-        causes.append(f"a learning rate of {rate:g} is {level}: set train.learning_rate={usual.learning_rate:.2g}")
-    if outcome.steps < steps / 2:
+    for name, expected in rates.items():
+        rate = getattr(run.train, name)
+        if expected is not None and not expected / 4 <= rate <= expected * 4:
+            level, words = "low" if rate < expected else "high", name.replace("_", " ").replace("muon", "Muon")
+            causes.append(f"a {words} of {rate:g} is {level}: set train.{name}={expected:.2g}")
+    if outcome.steps < usual.steps(rows) / 2:
         causes.append(f"{outcome.steps:,} steps are few: set train.duration='{usual.epochs} epochs'")
     if rows < FEW_TRAIN_ROWS:
         causes.append(f"{rows:,} training rows are few: give more")

@@ -62,23 +62,26 @@ def settings_for_size(hidden_size: int, rows: int, *, optimizer: OptimizerName =
     """
     rate = max(MIN_LEARNING_RATE, BASE_LEARNING_RATE * (BASE_HIDDEN_SIZE / hidden_size) ** 2)
     batch_size = 16 if rows < SMALL_BATCH_ROWS else 32
-    is_small = hidden_size <= SMALL_HIDDEN_SIZE
-    has_muon = is_small and optimizer == "muon"
-    steps, most = (2000, 20) if is_small and not has_muon else (1000, 10)
+    small = is_small(hidden_size)
+    has_muon = small and optimizer == "muon"
+    steps, most = (2000, 20) if small and not has_muon else (1000, 10)
     return SizeSettings(
         optimizer=optimizer,
         learning_rate=BESIDE_MUON_LEARNING_RATE if has_muon else float(f"{rate:.1e}"),
         muon_learning_rate=MUON_LEARNING_RATE if has_muon else None,
         batch_size=batch_size,
         epochs=min(most, max(MIN_EPOCHS, round(steps * batch_size / rows))),
-        hidden_dropout_prob=0.2 if is_small and rows < DROPOUT_ROWS else 0.0,
+        hidden_dropout_prob=0.2 if small and rows < DROPOUT_ROWS else 0.0,
     )
 
 
 def defaults_of_run(out: Path, usual: Mapping[str, Any]) -> dict[str, Any]:
     """The settings that the run in `out` has for the `usual` ones, which are kept where it has none."""
     saved = _settings_of_run(out) or {}
-    train = {name: saved.get("train", {}).get(name, value) for name, value in usual["train"].items()}
+    own = saved.get("train", {})
+    train = {name: own.get(name, value) for name, value in usual["train"].items()}
+    if train["optimizer"] == "muon" and "muon_learning_rate" in own:
+        train["muon_learning_rate"] = own["muon_learning_rate"]
     return {name: saved.get(name, value) for name, value in usual.items()} | {"train": train}
 
 
@@ -117,6 +120,11 @@ def hidden_size_of(model: str) -> int | None:
         return None
 
 
+def is_small(hidden_size: int | None) -> bool:
+    """Whether a model of this hidden size is small; False where it is not known."""
+    return hidden_size is not None and hidden_size <= SMALL_HIDDEN_SIZE
+
+
 def is_small_encoder(model: str) -> bool:
     """Whether a model directory holds a small encoder of `litebert pretrain` that is not fine-tuned."""
     from litebert.inference.pretraining_record import pretraining_record
@@ -129,7 +137,7 @@ def is_small_encoder(model: str) -> bool:
     except LitebertError:
         return False
     is_pretrained = spec.model in MASKED_LANGUAGE_MODELS and record is not None
-    return is_pretrained and spec.config.hidden_size <= SMALL_HIDDEN_SIZE
+    return is_pretrained and is_small(spec.config.hidden_size)
 
 
 def count_rows(

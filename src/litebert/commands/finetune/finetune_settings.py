@@ -1,6 +1,6 @@
 """The settings of a fine-tuning run."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self
 
@@ -12,6 +12,7 @@ from litebert.commands.finetune.default_settings import (
     SMALL_BATCH_ROWS,
     defaults_of_run,
     hidden_size_of,
+    is_small,
     is_small_encoder,
     settings_for_size,
     with_choices_of_run,
@@ -70,7 +71,9 @@ class FinetuneRun(Settings):
     metrics: NameOrNames = ()
     """Metrics, or one; the first selects the best model. Empty: those of the benchmark or of the task type."""
     train: Annotated[TrainSettings, BeforeValidator(_without_spike_detection)]
-    """Optimizer, schedule, length of the run, precision. Spike detection is off unless `train.spikes` is given."""
+    """Optimizer, schedule, length of the run, precision. Spike detection is off unless `train.spikes` is given. Without
+    an optimizer and a learning rate a small encoder of `litebert pretrain` that is trained whole has `muon`; otherwise
+    the optimizer is `adamw`."""
     batch_size: int = Field(default=32, gt=0)
     """Examples in one step, over all processes. Source: ALBERT, table 14, as the next four settings."""
     max_length: int | None = Field(default=None, ge=3)
@@ -151,11 +154,6 @@ class FinetuneRun(Settings):
                 "early_stopping_patience: the model is evaluated once, at the end; set train.evaluate_every, or leave "
                 "the patience out"
             )
-        if self.train.optimizer == "muon" and self.adapters is None and self.freeze in ("all_but_pooler", "encoder"):
-            raise ValueError(
-                f"train.optimizer: muon trains the matrices of the encoder, which freeze={self.freeze} keeps as they "
-                "are; set train.optimizer=adamw"
-            )
         if self.fit_duplicate_token_heads not in (False, "auto") and (frozen := self._without_training()):
             raise ValueError(
                 f"fit_duplicate_token_heads: the model must be trained to use new heads, but {frozen} is set; "
@@ -202,6 +200,8 @@ class FinetuneRun(Settings):
 RecipeSet = Literal["paper", "small"]
 """`paper`: the rows of the paper's table 14, for models of base size and up; `small`: recipes of an encoder of a few
 million parameters, such as `sst-2-small`."""
+_DECIDE_OPTIMIZER: Final = ("train.optimizer", "train.learning_rate", "freeze", "adapters", "keep_head")
+"""Settings that decide between Muon and AdamW."""
 _RECIPE_OF: Final = {"race-middle": "race", "race-high": "race", "wnli-pronouns": "wnli"}
 
 
@@ -218,12 +218,15 @@ def load_finetune_config(
     given: Mapping[str, Any] | None = None,
     open_files: bool = True,
     out: Path | None = None,
+    varied: Collection[str] = (),
 ) -> FinetuneRun:
     """The settings of a recipe (its name, a task, a .yaml file), the values `given`, then `key.path=value`.
 
     A missing optimizer, learning rate, duration or batch size is chosen by the model and the size of the data; without
     `open_files`, by that of ALBERT-base and few rows. If model or data are gone, it is that of the run in `out`. A run
     that exists in `out` keeps its optimizer, and in place of `fit_duplicate_token_heads: auto` its own setting.
+    A learning rate that is given is one of AdamW, unless an optimizer is given, too. `varied` are settings in which
+    several runs with these defaults differ.
     """
     chosen = load_recipe(recipe_of_task(recipe), command="finetune")
     values = with_choices_of_run(out, with_overrides({**chosen.settings, **(given or {})}, overrides))
@@ -233,14 +236,18 @@ def load_finetune_config(
     if not open_files:
         return run
     validate_fits_saved_model(run.model, max_length=run.max_length, elastic_depth=run.elastic_depth)
-    if complete == values:
+    leaves_muon_open = run.train.optimizer == "muon" and "muon_learning_rate" not in values["train"]
+    if complete == values and not leaves_muon_open:
         return run
-    optimizer = values.get("train", {}).get("optimizer") or ("muon" if run.trains_small_encoder else "adamw")
+    given_train = values.get("train", {})
+    is_decided = "learning_rate" in given_train or any(each.startswith(_DECIDE_OPTIMIZER) for each in varied)
+    optimizer = given_train.get("optimizer") or ("adamw" if is_decided else None)
     return FinetuneRun.parse(merged_settings(_defaults(run, out, optimizer), values), where=chosen.name)
 
 
-def _defaults(run: FinetuneRun, out: Path | None, optimizer: OptimizerName) -> dict[str, Any]:
+def _defaults(run: FinetuneRun, out: Path | None, optimizer: OptimizerName | None) -> dict[str, Any]:
     """What is chosen by size; where a size is not known, what the run in `out` has, so that it can be resumed."""
     hidden_size, rows = hidden_size_of(run.model), num_training_rows(run.data)
+    optimizer = optimizer or ("muon" if is_small(hidden_size) and run.trains_small_encoder else "adamw")
     usual = settings_for_size(hidden_size or BASE_HIDDEN_SIZE, rows or SMALL_BATCH_ROWS, optimizer=optimizer).to_dict()
     return usual if out is None or (hidden_size and rows) else defaults_of_run(out, usual)

@@ -103,14 +103,14 @@ def load_sweep_config(
     validate_undecided("sweep", [word.partition("=")[0] for word in overrides], decided=decided)
     if not axes:
         raise ConfigError("grid: nothing to compare; give --seeds 5, or settings with their values (--grid)")
+    given = {"baseline": False, **given}  # it is the same for each trial
     # Wrong values of the grid are refused before a model or a file is opened.
     for open_files in (False, True):
-        # The baselines are the same for each trial.
-        base = load_finetune_config(recipe, overrides, given={"baseline": False, **given}, open_files=open_files)
+        base = load_finetune_config(recipe, overrides, given=given, open_files=open_files, varied=axes)
         run = SweepRun.parse({"base": base.to_dict(), "grid": axes, "retry_collapsed": retry_collapsed}, where="sweep")
         trials_of(run)
     for model in axes.get(MODEL, ()):
-        alone = load_finetune_config(recipe, overrides, given={"baseline": False, **given, MODEL: str(model)})
+        alone = load_finetune_config(recipe, overrides, given={**given, MODEL: str(model)}, varied=axes)
         _warn_of_settings_by_size(run.base, alone, axes)
     return run
 
