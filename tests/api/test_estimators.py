@@ -135,8 +135,9 @@ def test_a_regressor_predicts_numbers(pretrained, texts, labels):
 
 
 def test_wrong_labels_are_refused(pretrained, texts, labels):
-    with pytest.raises(DataError, match="y: has 2 dimensions, expected one label for each text"):
-        classifier(pretrained).fit(texts, [[0, 1]] * len(texts))
+    for wrong in ([0, 1], [], ("a", "b")):
+        with pytest.raises(DataError, match=r"y: row 2 .counted from 1. is .*, expected one label for each text"):
+            classifier(pretrained).fit(texts, [labels[0], wrong, *labels[2:]])
     with pytest.raises(DataError, match="y: the labels ' good', 'bad' are not different texts without spaces around"):
         classifier(pretrained).fit(texts, [" good" if label == "good" else label for label in labels])
     with pytest.raises(DataError, match="train: 2 texts and 3 labels"):

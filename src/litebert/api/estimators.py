@@ -56,7 +56,7 @@ class TextEstimator(BaseEstimator):
         Args:
             model: the encoder that every `fit` starts from: a model or run directory, or a name on the hub.
             recipe: name of a recipe of `litebert finetune`, or the path of a .yaml file.
-            learning_rate: of the optimizer; None: that of the recipe.
+            learning_rate: of AdamW; None: that of the recipe, which trains small encoders with Muon beside AdamW.
             duration: of the training, such as `3 epochs`; None: that of the recipe.
             batch_size: None: that of the recipe.
             settings: further settings, as of `litebert.finetune`, such as `{"class_weights": "balanced"}`.
@@ -234,10 +234,10 @@ def _column(y: Any) -> np.ndarray:
     given = [row[0] if isinstance(row, list) and len(row) == 1 else row for row in given]
     if missing := [number for number, value in enumerate(given, start=1) if plain(value) is None]:
         raise DataError(f"y: row {missing[0]} (counted from 1) has no label; leave the row out")
-    labels = np.asarray(given)
-    if labels.ndim != 1:
-        raise DataError(f"y: has {labels.ndim} dimensions, expected one label for each text")
-    return labels
+    for number, value in enumerate(given, start=1):
+        if isinstance(value, list | tuple | np.ndarray):
+            raise DataError(f"y: row {number} (counted from 1) is {value!r:.60}, expected one label for each text")
+    return np.asarray(given)
 
 
 def _number(value: Any, row: int) -> float:
