@@ -131,9 +131,10 @@ def test_default_recipe_trains_a_small_encoder_of_pretrain_with_muon(encoder, tm
     assert settings("train.duration=7 steps")["train"]["optimizer"] == "muon"
 
 
-def test_muon_trains_a_small_model_for_fewer_steps_and_changes_nothing_for_others():
-    for rows in (100, 3000, 10_000):
-        assert settings_for_size(128, rows, optimizer="muon").steps(rows) < settings_for_size(128, rows).steps(rows)
+def test_muon_trains_a_small_model_for_fewer_epochs_and_changes_nothing_for_others():
+    for rows in (100, 3000, 9000):
+        assert settings_for_size(128, rows, optimizer="muon").epochs < settings_for_size(128, rows).epochs
+    assert settings_for_size(128, 100_000, optimizer="muon").epochs == settings_for_size(128, 100_000).epochs == 3
     assert settings_for_size(768, 3000, optimizer="muon") == replace(settings_for_size(768, 3000), optimizer="muon")
 
 

@@ -21,6 +21,8 @@ google-research/google-research issue 151; google-research/albert issue 197 is a
 MIN_EPOCHS: Final = 3
 SMALL_BATCH_ROWS: Final = 2000
 """Below, a batch has 16 examples instead of 32."""
+MANY_ROWS: Final = 10_000
+"""The same with Muon."""
 SMALL_HIDDEN_SIZE: Final = 384
 """Models up to this size are trained for more epochs, and with dropout if there are fewer than `DROPOUT_ROWS`."""
 DROPOUT_ROWS: Final = 5000
@@ -58,19 +60,22 @@ def settings_for_size(hidden_size: int, rows: int, *, optimizer: OptimizerName =
 
     The learning rate is that of ALBERT-base times (768 / hidden size)². The epochs give about 2,000 steps for a small
     model and 1,000 for others, at least 3 epochs and at most 20 or 10. Small models have dropout on few rows. With Muon
-    a small model has learning rates of its own and as few steps as others.
+    a small model has learning rates of its own, small batches of more rows, and 10, 5 or 3 epochs.
     """
     rate = max(MIN_LEARNING_RATE, BASE_LEARNING_RATE * (BASE_HIDDEN_SIZE / hidden_size) ** 2)
-    batch_size = 16 if rows < SMALL_BATCH_ROWS else 32
     small = is_small(hidden_size)
     has_muon = small and optimizer == "muon"
-    steps, most = (2000, 20) if small and not has_muon else (1000, 10)
+    batch_size = 16 if rows < (MANY_ROWS if has_muon else SMALL_BATCH_ROWS) else 32
+    steps, most = (2000, 20) if small else (1000, 10)
+    epochs = min(most, max(MIN_EPOCHS, round(steps * batch_size / rows)))
+    if has_muon:
+        epochs = 10 if rows < SMALL_BATCH_ROWS else 5 if rows < MANY_ROWS else MIN_EPOCHS
     return SizeSettings(
         optimizer=optimizer,
         learning_rate=BESIDE_MUON_LEARNING_RATE if has_muon else float(f"{rate:.1e}"),
         muon_learning_rate=MUON_LEARNING_RATE if has_muon else None,
         batch_size=batch_size,
-        epochs=min(most, max(MIN_EPOCHS, round(steps * batch_size / rows))),
+        epochs=epochs,
         hidden_dropout_prob=0.2 if small and rows < DROPOUT_ROWS else 0.0,
     )
 
