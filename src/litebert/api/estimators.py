@@ -56,7 +56,7 @@ class TextEstimator(BaseEstimator):
         Args:
             model: the encoder that every `fit` starts from: a model or run directory, or a name on the hub.
             recipe: name of a recipe of `litebert finetune`, or the path of a .yaml file.
-            learning_rate: of AdamW; None: that of the recipe, which trains small encoders with Muon beside AdamW.
+            learning_rate: of AdamW alone; None: what the recipe chooses, which is Muon for small encoders.
             duration: of the training, such as `3 epochs`; None: that of the recipe.
             batch_size: None: that of the recipe.
             settings: further settings, as of `litebert.finetune`, such as `{"class_weights": "balanced"}`.

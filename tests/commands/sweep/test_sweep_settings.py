@@ -104,6 +104,8 @@ def test_trials_have_muon_unless_the_grid_decides_the_optimizer(grid, optimizer,
     monkeypatch.setattr(finetune_settings, "num_training_rows", lambda data: 1000)
     base = load_sweep_config("default", given={**GIVEN, "model": "small"}, grid=[grid]).base
     assert base.train.optimizer == optimizer
+    compared = load_sweep_config("default", given={**GIVEN, "model": "small"}, grid=["train.optimizer=adamw,muon"])
+    assert compared.base.train.muon_learning_rate == 0.002
 
 
 @pytest.mark.parametrize(

@@ -20,14 +20,16 @@ MIN_LEARNING_RATE: Final = 5e-6
 google-research/google-research issue 151; google-research/albert issue 197 is about the same."""
 MIN_EPOCHS: Final = 3
 SMALL_BATCH_ROWS: Final = 2000
-"""Below, a batch has 16 examples instead of 32."""
+"""Below, a batch has 16 examples instead of 32, and a run with Muon 10 epochs instead of 5."""
 MANY_ROWS: Final = 10_000
-"""The same with Muon."""
+"""From so many rows on a run with Muon has 3 epochs instead of 5."""
 SMALL_HIDDEN_SIZE: Final = 384
-"""Models up to this size are trained for more epochs, and with dropout if there are fewer than `DROPOUT_ROWS`."""
+"""Models up to this size are trained with Muon, or with AdamW for more epochs; on fewer than `DROPOUT_ROWS` rows with
+dropout."""
 DROPOUT_ROWS: Final = 5000
 MUON_LEARNING_RATE: Final = 2e-3
-"""Of the matrices of a small encoder; the other parameters have `BESIDE_MUON_LEARNING_RATE`."""
+"""Of the matrices; the other parameters of a small encoder have `BESIDE_MUON_LEARNING_RATE`. Both are those of the
+recipe `mrpc-small`."""
 BESIDE_MUON_LEARNING_RATE: Final = 3e-4
 
 
@@ -60,12 +62,12 @@ def settings_for_size(hidden_size: int, rows: int, *, optimizer: OptimizerName =
 
     The learning rate is that of ALBERT-base times (768 / hidden size)². The epochs give about 2,000 steps for a small
     model and 1,000 for others, at least 3 epochs and at most 20 or 10. Small models have dropout on few rows. With Muon
-    a small model has learning rates of its own, small batches of more rows, and 10, 5 or 3 epochs.
+    a small model has learning rates of its own and 10, 5 or 3 epochs.
     """
     rate = max(MIN_LEARNING_RATE, BASE_LEARNING_RATE * (BASE_HIDDEN_SIZE / hidden_size) ** 2)
     small = is_small(hidden_size)
     has_muon = small and optimizer == "muon"
-    batch_size = 16 if rows < (MANY_ROWS if has_muon else SMALL_BATCH_ROWS) else 32
+    batch_size = 16 if rows < SMALL_BATCH_ROWS else 32
     steps, most = (2000, 20) if small else (1000, 10)
     epochs = min(most, max(MIN_EPOCHS, round(steps * batch_size / rows)))
     if has_muon:
@@ -73,7 +75,7 @@ def settings_for_size(hidden_size: int, rows: int, *, optimizer: OptimizerName =
     return SizeSettings(
         optimizer=optimizer,
         learning_rate=BESIDE_MUON_LEARNING_RATE if has_muon else float(f"{rate:.1e}"),
-        muon_learning_rate=MUON_LEARNING_RATE if has_muon else None,
+        muon_learning_rate=MUON_LEARNING_RATE if optimizer == "muon" else None,
         batch_size=batch_size,
         epochs=epochs,
         hidden_dropout_prob=0.2 if small and rows < DROPOUT_ROWS else 0.0,

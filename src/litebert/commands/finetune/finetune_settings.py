@@ -9,6 +9,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator, mod
 from litebert.commands.finetune.data_settings import BenchmarkFiles, Data, num_training_rows
 from litebert.commands.finetune.default_settings import (
     BASE_HIDDEN_SIZE,
+    MUON_LEARNING_RATE,
     SMALL_BATCH_ROWS,
     defaults_of_run,
     hidden_size_of,
@@ -242,7 +243,10 @@ def load_finetune_config(
     given_train = values.get("train", {})
     is_decided = "learning_rate" in given_train or any(each.startswith(_DECIDE_OPTIMIZER) for each in varied)
     optimizer = given_train.get("optimizer") or ("adamw" if is_decided else None)
-    return FinetuneRun.parse(merged_settings(_defaults(run, out, optimizer), values), where=chosen.name)
+    defaults = _defaults(run, out, optimizer)
+    if "train.optimizer" in varied:  # some runs may have Muon
+        defaults["train"].setdefault("muon_learning_rate", MUON_LEARNING_RATE)
+    return FinetuneRun.parse(merged_settings(defaults, values), where=chosen.name)
 
 
 def _defaults(run: FinetuneRun, out: Path | None, optimizer: OptimizerName | None) -> dict[str, Any]:
