@@ -159,8 +159,11 @@ def test_directory_with_the_name_of_a_larger_preset_decides_nothing_for_the_pres
 
 def test_a_run_that_has_begun_keeps_its_optimizer(encoder, tmp_path):
     given = {"model": str(encoder), "data": {"train": str(write_opinions(tmp_path / "train.csv"))}}
-    write_run(tmp_path / "run", {"train": {"optimizer": "adamw"}})
-    assert chosen(load_finetune_config("default", given=given, out=tmp_path / "run")) == chosen_for(32, 36)
+    write_run(tmp_path / "adamw", {"train": {"optimizer": "adamw", "muon_learning_rate": 0.02}})
+    assert chosen(load_finetune_config("default", given=given, out=tmp_path / "adamw")) == chosen_for(32, 36)
+    write_run(tmp_path / "muon", {"train": {"optimizer": "muon", "muon_learning_rate": 0.02}})
+    run = load_finetune_config("default", ["train.optimizer=muon"], given=given, out=tmp_path / "muon")
+    assert run.train.muon_learning_rate == 0.02
 
 
 @pytest.mark.parametrize("saved", [{}, {"fit_duplicate_token_heads": False}, {"fit_duplicate_token_heads": "if_pairs"}])

@@ -3,7 +3,7 @@
 import pytest
 
 from litebert.commands.finetune import finetune_settings
-from litebert.commands.sweep.sweep_settings import SweepRun, load_sweep_config, parse_grid
+from litebert.commands.sweep.sweep_settings import SweepRun, load_sweep_config, parse_grid, trials_of
 from litebert.errors import ConfigError
 
 GIVEN = {"model": "m", "data": {"train": "t.csv"}}
@@ -104,8 +104,17 @@ def test_trials_have_muon_unless_the_grid_decides_the_optimizer(grid, optimizer,
     monkeypatch.setattr(finetune_settings, "num_training_rows", lambda data: 1000)
     base = load_sweep_config("default", given={**GIVEN, "model": "small"}, grid=[grid]).base
     assert base.train.optimizer == optimizer
-    compared = load_sweep_config("default", given={**GIVEN, "model": "small"}, grid=["train.optimizer=adamw,muon"])
-    assert compared.base.train.muon_learning_rate == 0.002
+
+
+@pytest.mark.parametrize(("optimizers", "rate"), [("adamw,muon", 0.002), ("adamw,lamb", 0.02)])
+def test_trials_of_a_grid_over_the_optimizer_have_the_duration_of_adamw(optimizers, rate, monkeypatch):
+    monkeypatch.setattr(finetune_settings, "hidden_size_of", lambda model: 128)
+    monkeypatch.setattr(finetune_settings, "is_small_encoder", lambda model: True)
+    monkeypatch.setattr(finetune_settings, "num_training_rows", lambda data: 1000)
+    sweep = load_sweep_config("default", given={**GIVEN, "model": "small"}, grid=[f"train.optimizer={optimizers}"])
+    trials = [trial.run.train for trial in trials_of(sweep)]
+    assert [each.optimizer for each in trials] == optimizers.split(",")
+    assert {(each.muon_learning_rate, str(each.duration)) for each in trials} == {(rate, "20 epochs")}
 
 
 @pytest.mark.parametrize(

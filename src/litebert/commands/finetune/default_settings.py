@@ -93,16 +93,18 @@ def defaults_of_run(out: Path, usual: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def with_choices_of_run(out: Path | None, values: dict[str, Any]) -> dict[str, Any]:
-    """`values` with the optimizer of an existing run in `out`, and whether it fits heads, where these are left open.
+    """`values` with the optimizer of an existing run in `out`, with its rate of Muon, and whether it fits heads, where
+    these are left open.
 
     So a run that was started by an earlier version, with other defaults, can be resumed.
     """
     saved, name = _settings_of_run(out), "fit_duplicate_token_heads"
     if saved is None:
         return values
-    train, optimizer = values.get("train", {}), saved.get("train", {}).get("optimizer")
-    if isinstance(train, Mapping) and "optimizer" not in train and optimizer:
-        values = {**values, "train": {**train, "optimizer": optimizer}}
+    train, own = values.get("train", {}), saved.get("train", {})
+    if isinstance(train, Mapping):
+        kept = ("optimizer", "muon_learning_rate") if own.get("optimizer") == "muon" else ("optimizer",)
+        values = {**values, "train": {**{key: own[key] for key in kept if key in own}, **train}}
     return {**values, name: saved.get(name, False)} if values.get(name) == "auto" else values
 
 

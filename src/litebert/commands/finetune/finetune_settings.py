@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator, model_validator
@@ -219,15 +220,16 @@ def load_finetune_config(
     given: Mapping[str, Any] | None = None,
     open_files: bool = True,
     out: Path | None = None,
-    varied: Collection[str] = (),
+    varied: Mapping[str, Collection[Any]] = MappingProxyType({}),
 ) -> FinetuneRun:
     """The settings of a recipe (its name, a task, a .yaml file), the values `given`, then `key.path=value`.
 
     A missing optimizer, learning rate, duration or batch size is chosen by the model and the size of the data; without
     `open_files`, by that of ALBERT-base and few rows. If model or data are gone, it is that of the run in `out`. A run
     that exists in `out` keeps its optimizer, and in place of `fit_duplicate_token_heads: auto` its own setting.
-    A learning rate that is given is one of AdamW, unless an optimizer is given, too. `varied` are settings in which
-    several runs with these defaults differ.
+    A learning rate that is given is one of AdamW, unless an optimizer is given, too. `varied` are settings
+    in which several runs with these defaults differ, with their values; where they decide the optimizer, the defaults
+    are those of AdamW.
     """
     chosen = load_recipe(recipe_of_task(recipe), command="finetune")
     values = with_choices_of_run(out, with_overrides({**chosen.settings, **(given or {})}, overrides))
@@ -244,7 +246,7 @@ def load_finetune_config(
     is_decided = "learning_rate" in given_train or any(each.startswith(_DECIDE_OPTIMIZER) for each in varied)
     optimizer = given_train.get("optimizer") or ("adamw" if is_decided else None)
     defaults = _defaults(run, out, optimizer)
-    if "train.optimizer" in varied:  # some runs may have Muon
+    if "muon" in varied.get("train.optimizer", ()):
         defaults["train"].setdefault("muon_learning_rate", MUON_LEARNING_RATE)
     return FinetuneRun.parse(merged_settings(defaults, values), where=chosen.name)
 
