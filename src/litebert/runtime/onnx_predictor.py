@@ -109,7 +109,7 @@ class Predictor(PredictionMethods):
     def results(self, method: str, examples: Sequence[Any]) -> list[Any]:
         """The results for examples of the task type; ConfigError unless `method` is that of the model's task."""
         inference = BUILT_IN_INFERENCE.get(self.task)
-        if inference is None or inference.graph is None or inference.method != method:
+        if inference is None or inference.method != method:
             raise self._wrong_method(method)
         if not examples:
             return []
@@ -198,7 +198,7 @@ POOLINGS: Final = {"mean": _mean, "cls": lambda outputs, batch: list(outputs[0][
 def _validate_graph(model: OnnxModel, path: Path) -> None:
     """Raise CheckpointError unless the graph has the outputs, and the metadata the settings, of the task."""
     metadata, inference = model.metadata, BUILT_IN_INFERENCE.get(model.metadata.task)
-    if inference is None or inference.graph is None:
+    if inference is None:
         return
     absent = [*(set(inference.graph.names) - model.outputs), *(set(inference.settings) - metadata.settings.keys())]
     if not absent:

@@ -43,8 +43,8 @@ class TaskInference:
     """(examples, tokenizer, settings) → sequences."""
     validate_inputs: Callable[[Sequence[Any], Tokenizer], None] = lambda examples, tokenizer: None
     """Raises NoTokensError for an example that `encode` refuses; cheaper, as `predict` first calls it for all rows."""
-    graph: GraphOutputs | None = GraphOutputs()
-    """The output for each sequence, of an exported model; None: its models are not exported."""
+    graph: GraphOutputs = GraphOutputs()
+    """How the outputs of an exported model are read."""
     predict: Callable[[Any, Any, type[np.floating]], Prediction]
     """(output of one example, settings, dtype) → prediction; `dtype` is float64 for ensembles, else float32."""
     average: Callable[[Sequence[Prediction]], Prediction] = mean

@@ -85,7 +85,7 @@ def settings_for_size(hidden_size: int, rows: int, *, optimizer: OptimizerName =
 def defaults_of_run(out: Path, usual: Mapping[str, Any]) -> dict[str, Any]:
     """The settings that the run in `out` has for the `usual` ones, which are kept where it has none."""
     saved = _settings_of_run(out) or {}
-    own = saved.get("train", {})
+    own = saved.get("train") or {}
     train = {name: own.get(name, value) for name, value in usual["train"].items()}
     if train["optimizer"] == "muon" and "muon_learning_rate" in own:
         train["muon_learning_rate"] = own["muon_learning_rate"]
@@ -101,7 +101,7 @@ def with_choices_of_run(out: Path | None, values: dict[str, Any]) -> dict[str, A
     saved, name = _settings_of_run(out), "fit_duplicate_token_heads"
     if saved is None:
         return values
-    train, own = values.get("train", {}), saved.get("train", {})
+    train, own = values.get("train", {}), saved.get("train") or {}
     if isinstance(train, Mapping):
         kept = ("optimizer", "muon_learning_rate") if own.get("optimizer") == "muon" else ("optimizer",)
         values = {**values, "train": {**{key: own[key] for key in kept if key in own}, **train}}

@@ -45,7 +45,6 @@ PRONOUN_RESOLUTION: Final = TaskType(
         method="resolve_pronouns",
         encode=encode_candidates,
         validate_inputs=validate_candidates,
-        graph=None,
         predict=probabilities_of_scores,
         decode=_decode,
         result=Classification,
