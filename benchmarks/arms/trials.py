@@ -7,6 +7,7 @@ Each was tried, and its figures are in log.md; what pays becomes a setting. A tr
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from typing import Any, Final
 from unittest.mock import patch
 
@@ -15,12 +16,14 @@ import torch
 import torch.nn.functional as F
 
 from arms.block_trials import BLOCK_TRIALS
+from litebert.commands.pretrain import pretraining_objective
 from litebert.commands.pretrain.pretraining_objective import PretrainingObjective
 from litebert.commands.pretrain.validation import ValidationSet
 from litebert.corpus.sampling import masking
 from litebert.corpus.sampling.pairing import NO_LABEL, Example, ExampleSource
 from litebert.corpus.sampling.pretrain_batches import PretrainBatches
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
+from litebert.inference import sentence_likelihood
 from litebert.loss_sums import LossSums
 from litebert.model.encoder import Encoder
 from litebert.model.kernels.cross_entropy import VocabularyLoss
@@ -325,6 +328,29 @@ def falling_causal_share() -> Iterator[list[Callback]]:
         yield []
 
 
+@contextmanager
+def shifted_masks() -> Iterator[list[Callback]]:
+    """Predict a masked token from the state of the position before it, as a causal step does.
+
+    Source: Charpentier and Samuel 2024, GPT-BERT (masked next-token prediction).
+    """
+
+    def losses(model: Any, batch: Any) -> Any:
+        if not batch.causal:
+            batch = replace(batch, masked_positions=(batch.masked_positions - 1).clamp(min=0))
+        return original(model, batch)
+
+    def log_probabilities(model: Any, copies: Any, positions: Any, labels: Any, temperature: float) -> Any:
+        return original_scores(model, copies, positions - 1, labels, temperature)
+
+    original, original_scores = pretraining_objective.pretraining_losses, sentence_likelihood._masked_log_probabilities
+    with (
+        patch.object(pretraining_objective, "pretraining_losses", losses),
+        patch.object(sentence_likelihood, "_masked_log_probabilities", log_probabilities),
+    ):
+        yield []
+
+
 TRIALS: Final[dict[str, Callable[[], AbstractContextManager[list[Callback]]]]] = {
     "stochastic_depth": stochastic_depth,
     "random_recursion_count": random_recursion_count,
@@ -335,5 +361,6 @@ TRIALS: Final[dict[str, Callable[[], AbstractContextManager[list[Callback]]]]] =
     "adaptive_masking": adaptive_masking,
     "quotations": quotations,
     "falling_causal_share": falling_causal_share,
+    "shifted_masks": shifted_masks,
     **BLOCK_TRIALS,
 }
