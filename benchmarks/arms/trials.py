@@ -7,7 +7,6 @@ Each was tried, and its figures are in log.md; what pays becomes a setting. A tr
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import replace
 from typing import Any, Final
 from unittest.mock import patch
 
@@ -16,14 +15,12 @@ import torch
 import torch.nn.functional as F
 
 from arms.block_trials import BLOCK_TRIALS
-from litebert.commands.pretrain import pretraining_objective
+from arms.objective_trials import OBJECTIVE_TRIALS
 from litebert.commands.pretrain.pretraining_objective import PretrainingObjective
 from litebert.commands.pretrain.validation import ValidationSet
 from litebert.corpus.sampling import masking
 from litebert.corpus.sampling.pairing import NO_LABEL, Example, ExampleSource
 from litebert.corpus.sampling.pretrain_batches import PretrainBatches
-from litebert.corpus.sampling.sampling_settings import SamplingSettings
-from litebert.inference import sentence_likelihood
 from litebert.loss_sums import LossSums
 from litebert.model.encoder import Encoder
 from litebert.model.kernels.cross_entropy import VocabularyLoss
@@ -43,7 +40,6 @@ QUOTED_EXAMPLES: Final = 0.5
 SHORTEST_QUOTATION: Final = 8
 LONGEST_QUOTATION: Final = 48
 KEPT_WORDS: Final = 0.7
-FIRST_SHARE, LAST_SHARE, FALLING_STEPS = 0.95, 0.05, 2000
 
 
 @contextmanager
@@ -311,46 +307,6 @@ def quotations() -> Iterator[list[Callback]]:
         yield []
 
 
-@contextmanager
-def falling_causal_share() -> Iterator[list[Callback]]:
-    """Fewer causal steps the later, linearly. Source: Gisserot-Boukhlef et al. 2025, arXiv 2507.00994."""
-
-    def before(step: int) -> float:
-        """Causal steps before this one."""
-        moving = min(step, FALLING_STEPS)
-        fallen = (FIRST_SHARE - LAST_SHARE) * moving * (moving - 1) / (2 * FALLING_STEPS)
-        return LAST_SHARE * (step - moving) + FIRST_SHARE * moving - fallen
-
-    def is_causal(self: SamplingSettings, step: int) -> bool:
-        return int(before(step + 1)) > int(before(step))
-
-    with patch.object(SamplingSettings, "is_causal", is_causal):
-        yield []
-
-
-@contextmanager
-def shifted_masks() -> Iterator[list[Callback]]:
-    """Predict a masked token from the state of the position before it, as a causal step does.
-
-    Source: Charpentier and Samuel 2024, GPT-BERT (masked next-token prediction).
-    """
-
-    def losses(model: Any, batch: Any) -> Any:
-        if not batch.causal:
-            batch = replace(batch, masked_positions=(batch.masked_positions - 1).clamp(min=0))
-        return original(model, batch)
-
-    def log_probabilities(model: Any, copies: Any, positions: Any, labels: Any, temperature: float) -> Any:
-        return original_scores(model, copies, positions - 1, labels, temperature)
-
-    original, original_scores = pretraining_objective.pretraining_losses, sentence_likelihood._masked_log_probabilities
-    with (
-        patch.object(pretraining_objective, "pretraining_losses", losses),
-        patch.object(sentence_likelihood, "_masked_log_probabilities", log_probabilities),
-    ):
-        yield []
-
-
 TRIALS: Final[dict[str, Callable[[], AbstractContextManager[list[Callback]]]]] = {
     "stochastic_depth": stochastic_depth,
     "random_recursion_count": random_recursion_count,
@@ -360,7 +316,6 @@ TRIALS: Final[dict[str, Callable[[], AbstractContextManager[list[Callback]]]]] =
     "ema": ema,
     "adaptive_masking": adaptive_masking,
     "quotations": quotations,
-    "falling_causal_share": falling_causal_share,
-    "shifted_masks": shifted_masks,
+    **OBJECTIVE_TRIALS,
     **BLOCK_TRIALS,
 }
