@@ -25,7 +25,7 @@ ALLOWED: dict[str, set[str]] = {
     "serving": {"tokenization", "model", "tasks", "inference", "runtime"},
     "commands": {
         *("tokenization", "model", "training", "corpus", "tasks", "interop", "analysis", "inference", "export"),
-        "serving",
+        *("runtime", "serving"),
     },
     "cli": {
         *("tokenization", "model", "training", "corpus", "tasks", "interop", "analysis", "inference", "serving"),

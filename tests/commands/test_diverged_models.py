@@ -8,7 +8,8 @@ import torch
 from litebert.commands.compare.compare import compare
 from litebert.commands.compare.compare_settings import CompareRun
 from litebert.errors import NotFiniteError
-from litebert.inference.pipeline import EvaluationSet, Pipeline
+from litebert.inference.evaluation_set import EvaluationSet
+from litebert.inference.pipeline import Pipeline
 from litebert.inference.predictor import Predictor
 from litebert.model.io.model_directory import load_model, save_model
 from litebert.tasks.read_labelled import task_for

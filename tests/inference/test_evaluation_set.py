@@ -5,7 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from litebert.inference.pipeline import EvaluationSet, Pipeline, Workers, model_outputs
+from litebert.inference.evaluation_set import EvaluationSet
+from litebert.inference.pipeline import Pipeline, model_outputs
+from litebert.inference.task_pipeline import Workers
 from litebert.tasks.labelled_data import LabelledData
 from litebert.tasks.read_labelled import task_for
 from litebert.tasks.readers.columns import Columns

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from litebert.errors import ConfigError
-from litebert.inference.pipeline import average_predictions
+from litebert.inference.task_pipeline import average_predictions
 from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.results import class_probabilities, mean, reorder_labels, softmax
 from litebert.tasks.types.registry import get_task_type

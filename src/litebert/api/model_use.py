@@ -15,9 +15,11 @@ from litebert.api.training_runs import Metric
 from litebert.device import usable_device
 from litebert.errors import ConfigError, suggestion
 from litebert.inference.embeddings.embedding_settings import EmbeddingSettings
+from litebert.inference.evaluation_set import EvaluationSet
 from litebert.inference.method_inputs import validate_single_texts
-from litebert.inference.pipeline import EvaluationSet, Pipeline, warn_truncated
+from litebert.inference.pipeline import Pipeline
 from litebert.inference.predictor import Predictor
+from litebert.inference.task_pipeline import warn_truncated
 from litebert.model.io.hub import model_directory
 from litebert.settings import InferencePrecision, validate_not_given
 from litebert.tasks.encoded import warn_empty

@@ -78,7 +78,9 @@ def export_model(
     _log_removed(out, precisions)
     with atomic_directory(out) as temporary:
         write_json(temporary / CONFIG, config)
-        for name, content in tokenizer.files(max_length=_longest_input(described)).items():
+        saved = SavedTask.stored(source) if as_model is None else None
+        files = {**tokenizer.files(max_length=_longest_input(described)), **(saved.files() if saved else {})}
+        for name, content in files.items():
             write_bytes(temporary / name, content)
         for precision, content in contents.items():
             write_bytes(temporary / GRAPH_FILES[precision], content)

@@ -3,7 +3,6 @@
 import logging
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self, get_args
 
@@ -36,13 +35,14 @@ from litebert.inference.prediction_methods import (
 from litebert.inference.pretraining_record import pretraining_record
 from litebert.inference.sentence_likelihood import log_likelihoods, validate_causal_steps
 from litebert.inference.sentence_order import order_probabilities
+from litebert.inference.task_pipeline import validate_no_threshold
 from litebert.inference.word_masking import Masking, Scoring
 from litebert.model.encoder import Encoder, encoder_of
 from litebert.model.io.hub import HUB, model_directory
 from litebert.model.io.model_directory import load_model
 from litebert.model.io.model_spec import MASKED_LANGUAGE_MODELS, read_model_spec
 from litebert.model.models import ForMaskedLM, ForPretraining
-from litebert.settings import InferencePrecision, validate_not_given
+from litebert.settings import InferencePrecision
 from litebert.tasks.masked_text import DEFAULT_TOP_K
 from litebert.tasks.readers.columns import SavedTask
 from litebert.tasks.results import (
@@ -54,8 +54,7 @@ from litebert.tasks.results import (
     MultiLabelPrediction,
     TokenPrediction,
 )
-from litebert.tasks.types.extractive_qa.extractive_qa import NO_ANSWER
-from litebert.tasks.types.extractive_qa.question_settings import NoAnswerThreshold, QuestionSettings
+from litebert.tasks.types.extractive_qa.question_settings import NoAnswerThreshold
 from litebert.tasks.types.extractive_qa.span_scores import Answer
 from litebert.tokenization.tokenizer import Tokenizer
 
@@ -109,13 +108,10 @@ class Predictor(PredictionMethods):
         """Name of the task type, or `fill_mask` or `embedding`."""
         self.threshold: NoAnswerThreshold | None = None
         """When a question has no answer; None for models that always answer."""
-        if self.task != NO_ANSWER:
-            why = f'a model for {self.task} never predicts "no answer"; remove this setting'
-            validate_not_given({"threshold": threshold}, why)
-        elif isinstance(self.backend, Pipeline):
-            self.threshold = _threshold(self.backend.settings, threshold, directory)
-            settings = self.backend.settings.model_copy(update={"no_answer_threshold": self.threshold.value})
-            self.backend = replace(self.backend, settings=settings)
+        if isinstance(self.backend, Pipeline):
+            self.backend, self.threshold = self.backend.with_threshold(threshold)
+        else:
+            validate_no_threshold(self.task, threshold)
 
     @classmethod
     def load(cls, model: Path | str, **options: Any) -> Self:
@@ -287,14 +283,3 @@ def _load_backend(directory: Path, device: str, precision: InferencePrecision) -
     assert isinstance(model, ForPretraining | ForMaskedLM)
     longest = spec.config.max_position_embeddings
     return FillMask(model=model, tokenizer=tokenizer, max_length=longest, precision=resolved, place=place)
-
-
-def _threshold(settings: Any, given: float | None, directory: Path) -> NoAnswerThreshold:
-    questions: QuestionSettings = settings
-    used = questions.threshold(given)
-    if used.source == "default":
-        advice = "; `litebert evaluate` on labelled questions finds the best one for --threshold"
-        logger.warning("%s: no-answer threshold %s%s", directory, used.to_text(), advice)
-    else:
-        logger.info("%s: no-answer threshold %s", directory, used.to_text())
-    return used

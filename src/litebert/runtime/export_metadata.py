@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any, Final, Self
 
 from litebert.errors import CheckpointError
@@ -12,6 +13,8 @@ FORMAT: Final = 1
 """Version of the format: of the metadata, and of the inputs and outputs of the graph."""
 GRAPH_FILES: Final = {"fp32": "onnx/model.onnx", "int8": "onnx/model_quantized.onnx"}
 """Precision → file in an export directory; the names are those of transformers.js."""
+WEIGHTS: Final = ("*.safetensors*", "pytorch_model*.bin")
+"""Files of a model directory for torch."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,3 +92,15 @@ _TYPES: Final[dict[str, Any]] = {
     "pairing": str | None,
 }
 """Of the fields, as JSON holds them."""
+
+
+def graph_precisions(directory: Path) -> list[str]:
+    """The precisions of the graphs in a directory, the most precise first."""
+    return [precision for precision, name in GRAPH_FILES.items() if (directory / name).is_file()]
+
+
+def is_export(directory: Path) -> bool:
+    """Whether a directory is one of `litebert export`, without weights for torch."""
+    return bool(graph_precisions(directory)) and not any(
+        path for pattern in WEIGHTS for path in directory.glob(pattern)
+    )

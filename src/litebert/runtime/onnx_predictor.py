@@ -23,7 +23,7 @@ from litebert.inference.prediction_methods import (
     validate_order_head,
 )
 from litebert.manifest import MANIFEST, verify_manifest
-from litebert.runtime.export_metadata import GRAPH_FILES
+from litebert.runtime.export_metadata import GRAPH_FILES, graph_precisions
 from litebert.runtime.exported_tokenizer import load_tokenizer
 from litebert.runtime.onnx_model import OnnxModel
 from litebert.tasks.encoded import (
@@ -116,7 +116,7 @@ class Predictor(PredictionMethods):
         settings = SimpleNamespace(**(NEW_SETTINGS | self.metadata.settings))
         encoded = inference.encode(examples, self.tokenizer, settings)
         warn_empty("texts", encoded.num_empty, rows=len(examples))
-        outputs = self._outputs(encoded, inference.graph)
+        outputs = self.outputs(encoded, inference.graph)
         predictions = [inference.predict(each, settings, np.float32) for each in encoded.by_example(outputs)]
         pairs = zip(predictions, examples, strict=True)
         return [inference.decode(prediction, example, self.labels, settings) for prediction, example in pairs]
@@ -145,7 +145,7 @@ class Predictor(PredictionMethods):
         encoded = encode_texts(texts, self.tokenizer, max_length=max_length or longest)
         warn_empty("texts", encoded.num_empty, rows=len(texts))
         pool = POOLINGS[pooling or self.metadata.pooling]
-        pooled = self._outputs(encoded, GraphOutputs(names=("last_hidden_state",), by_sequence=pool))
+        pooled = self.outputs(encoded, GraphOutputs(names=("last_hidden_state",), by_sequence=pool))
         vectors = np.array(pooled, np.float32).reshape(len(pooled), width)[:, :dimensions]
         return unit_length(vectors) if normalize else vectors
 
@@ -158,7 +158,7 @@ class Predictor(PredictionMethods):
         validate_order_head(self.metadata.pairing)
         listed = validate_pairs(pairs)
         encoded = encode_segments(listed, self.tokenizer, max_length=self.metadata.max_length)
-        logits = self._outputs(encoded, GraphOutputs(names=("sentence_pair_logits",)))
+        logits = self.outputs(encoded, GraphOutputs(names=("sentence_pair_logits",)))
         return [float(softmax(each)[0]) for each in logits]
 
     def _fill(self, text: str, top_k: int) -> FilledMasks:
@@ -167,8 +167,8 @@ class Predictor(PredictionMethods):
         masks = feature.input_ids == self.tokenizer.mask_id
         return filled_masks(softmax(logits[0, masks, : self.tokenizer.vocab_size]), self.tokenizer, top_k=top_k)
 
-    def _outputs(self, encoded: Encoded, graph: GraphOutputs) -> list[Any]:
-        """What is read of the graph, for each sequence."""
+    def outputs(self, encoded: Encoded, graph: GraphOutputs) -> list[Any]:
+        """What `graph` reads of the outputs of the model, for each sequence."""
         found: list[Any] = [None] * len(encoded)
         budget = TOKENS_PER_BATCH
         if self.task == "fill_mask":
@@ -216,6 +216,6 @@ def _graph_file(directory: Path, precision: str | None) -> Path:
     for name in names:
         if (directory / name).is_file():
             return directory / name
-    others = [each for each, name in GRAPH_FILES.items() if (directory / name).is_file()]
+    others = graph_precisions(directory)
     advice = f"choose {' or '.join(others)}, which it has" if others else "give a directory from `litebert export`"
     raise CheckpointError(f"{directory}: has no {' or '.join(names)}; {advice}")

@@ -11,7 +11,7 @@ import numpy as np
 
 from litebert.errors import CheckpointError
 from litebert.manifest import content_digests
-from litebert.runtime.export_metadata import GRAPH_FILES
+from litebert.runtime.export_metadata import GRAPH_FILES, graph_precisions, is_export
 from litebert.serving.model_operations import READ_IN_WINDOWS, Operation
 from litebert.serving.serve_settings import ServeSettings
 from litebert.serving.served_tasks import SERVED_TASKS, Scorer
@@ -22,8 +22,6 @@ ONEDNN_CACHES: Final = {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "64", "LRU_CACHE_CAPA
 By default each keeps 1024, of up to 1 MB. Nearly every batch of a server has another number of tokens, so it would keep
 that many, and find few of them again; the layers of one batch need eight.
 """
-WEIGHTS: Final = ("*.safetensors*", "pytorch_model*.bin")
-"""Files of a model directory for torch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +104,7 @@ def find_directory(model: str, settings: ServeSettings) -> Path:
     """The directory of a model, from the hub if it is a name there; CheckpointError if the runtime cannot load it."""
     if settings.runtime == "onnx":
         directory = Path(model)
-        if not _has_graph(directory):
+        if not graph_precisions(directory):
             raise CheckpointError(
                 f"{directory}: no {' or '.join(GRAPH_FILES.values())}; give a directory of `litebert export`, or serve "
                 "a model or run directory without --runtime onnx"
@@ -117,7 +115,7 @@ def find_directory(model: str, settings: ServeSettings) -> Path:
     directory = model_directory(model)
     if not (directory / "config.json").is_file():
         raise CheckpointError(f"{directory}: no model directory, as it has no config.json; give a model or a run")
-    if _has_graph(directory) and not any(path for pattern in WEIGHTS for path in directory.glob(pattern)):
+    if is_export(directory):
         raise CheckpointError(f"{directory}: a directory of `litebert export`; serve it with --runtime onnx")
     return directory
 
@@ -125,10 +123,6 @@ def find_directory(model: str, settings: ServeSettings) -> Path:
 def digest_of(directory: Path) -> str:
     """The first digits of the SHA-256 of the checksums of every file."""
     return hashlib.sha256(repr(sorted(content_digests(directory).items())).encode()).hexdigest()[:12]
-
-
-def _has_graph(directory: Path) -> bool:
-    return any((directory / name).is_file() for name in GRAPH_FILES.values())
 
 
 def _load_torch(directory: Path, settings: ServeSettings, *, digest: str) -> LoadedModel:
@@ -171,7 +165,7 @@ def _load_onnx(directory: Path, settings: ServeSettings, *, digest: str) -> Load
         embedding_size=0 if served and not served.has_embeddings else predictor.embed(["a"]).shape[1],
         pooling=predictor.metadata.pooling,
         digest=digest,
-        precision=precision or next(each for each, name in GRAPH_FILES.items() if (directory / name).is_file()),
+        precision=precision or graph_precisions(directory)[0],
         reads_single_texts=predictor.metadata.reads_single_texts or reads_long_texts,
         reads_long_texts=reads_long_texts,
     )

@@ -183,7 +183,7 @@ def test_finetune_keeps_the_best_evaluation_not_the_last(settings, tmp_path, mon
         found = {"labels": ("bad", "good"), "confusion_matrix": [[18, 0], [0, 18]]}
         return Scored(Evaluation(metrics={"accuracy": next(scores)}, examples=36, **found), None, None)
 
-    monkeypatch.setattr("litebert.inference.pipeline.EvaluationSet.score_predictions", score)
+    monkeypatch.setattr("litebert.inference.evaluation_set.EvaluationSet.score_predictions", score)
     settings["train"] |= {"duration": "4 steps", "evaluate_every": "1 steps"}
     result = finetune(parsed(settings), tmp_path / "run")
     assert (result.best.step, result.best.metrics) == (2, {"accuracy": 0.9})
@@ -194,7 +194,7 @@ def test_finetune_whose_metric_is_never_a_number_counts_its_evaluations(settings
         found = {"labels": ("bad", "good"), "confusion_matrix": [[18, 0], [0, 18]]}
         return Scored(Evaluation(metrics={"accuracy": math.nan}, examples=36, **found), None, None)
 
-    monkeypatch.setattr("litebert.inference.pipeline.EvaluationSet.score_predictions", score)
+    monkeypatch.setattr("litebert.inference.evaluation_set.EvaluationSet.score_predictions", score)
     settings["train"] |= {"duration": "2 steps", "evaluate_every": "1 steps"}
     result = finetune(parsed(settings), tmp_path / "run")
     assert (result.best.step, result.evaluations) == (1, 2)

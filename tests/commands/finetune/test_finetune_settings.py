@@ -13,7 +13,7 @@ from litebert.commands.finetune.finetune import finetune
 from litebert.commands.finetune.finetune_settings import FinetuneRun, load_finetune_config
 from litebert.commands.finetune.start.start_model import set_trainable
 from litebert.errors import CheckpointError, ConfigError
-from litebert.inference.pipeline import EvaluationSet
+from litebert.inference.evaluation_set import EvaluationSet
 from litebert.inference.predictor import Predictor
 from litebert.model.config import ModelConfig
 from litebert.model.io.model_directory import load_model, save_model

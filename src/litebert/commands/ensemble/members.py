@@ -13,7 +13,8 @@ import torch
 from litebert.commands.predict.resumable_output import WindowResults
 from litebert.device import usable_device
 from litebert.errors import ConfigError
-from litebert.inference.pipeline import Pipeline, average_predictions, with_labels
+from litebert.inference.pipeline import Pipeline
+from litebert.inference.task_pipeline import average_predictions, with_labels
 from litebert.model import matmul_speed
 from litebert.model.io.default_labels import numbers_of
 from litebert.model.io.hub import model_directory

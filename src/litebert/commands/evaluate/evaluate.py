@@ -1,7 +1,6 @@
 """Evaluation: of a pretrained model on validation text or minimal pairs, of others on labelled data."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -23,10 +22,9 @@ from litebert.commands.evaluate.evaluate_settings import (
     MinimalPairFiles,
     ValidationText,
 )
+from litebert.commands.loaded_pipeline import device_of, load_pipeline
 from litebert.commands.model_arguments import set_threads
 from litebert.commands.result import Result
-from litebert.device import resolve_device, usable_device
-from litebert.inference.pipeline import Pipeline
 from litebert.model.io.hub import model_directory
 from litebert.tasks.prediction_files.prediction_rows import is_prediction_file
 
@@ -42,7 +40,7 @@ def evaluate(run: EvaluateRun) -> Result:
         case DevelopmentSplits():
             validate_splits_exist(source)
     model = model_directory(run.model)
-    run = run.replace(model=str(model), device=resolve_device(run.device, run.precision))
+    run = run.replace(model=str(model), device=device_of(model, run))
     set_threads(run.threads)
     match source:
         case MinimalPairFiles():
@@ -60,17 +58,18 @@ def evaluate(run: EvaluateRun) -> Result:
 
 
 def _beside_fp32(run: EvaluateRun, read: Callable[..., LabelledExamples | BenchmarkExamples]) -> Result:
-    """The scores in fp32 and, by precision, in another one that is asked for.
+    """The scores in fp32 and, by precision, in another one that is asked for; an export may have no graph in fp32.
 
     With `auto` they are by precision too if fp32 is the fastest: programs that read them must not depend on a timing.
     """
-    device = usable_device(run.device, run.precision)
-    pipeline = Pipeline.load(Path(run.model), device=device, precision=run.precision)
+    pipeline = load_pipeline(Path(run.model), run)
     examples = read(pipeline=pipeline)
     if run.precision == "fp32":
         return FullScores(examples.score(pipeline, report=run.report))
-    precision, in_fp32 = pipeline.precision, replace(pipeline, precision="fp32")
-    scores = {"fp32": FullScores(examples.score(in_fp32, report=run.report if precision == "fp32" else None))}
+    precision, in_fp32 = pipeline.precision, pipeline.in_fp32()
+    scores = {}
+    if in_fp32 is not None:
+        scores["fp32"] = FullScores(examples.score(in_fp32, report=run.report if precision == "fp32" else None))
     if precision != "fp32":
         scores[precision] = FullScores(examples.score(pipeline, report=run.report))
     return ScoresByPrecision(scores)

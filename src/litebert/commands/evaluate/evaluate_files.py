@@ -7,11 +7,11 @@ from litebert.commands.evaluate.evaluate_labelled import LabelledExamples
 from litebert.commands.evaluate.evaluate_result import ScoresOfFiles
 from litebert.commands.evaluate.evaluate_settings import EvaluateRun, FilePattern
 from litebert.commands.fingerprint import fingerprint_of
+from litebert.commands.loaded_pipeline import load_pipeline
 from litebert.commands.many_files.file_arguments import FileArguments
 from litebert.commands.many_files.file_workers import FileJob, file_tasks, with_kept_precision, write_files
-from litebert.device import usable_device
 from litebert.files import write_json
-from litebert.inference.pipeline import Pipeline
+from litebert.inference.task_pipeline import TaskPipeline
 from litebert.tasks.labelled_data import UnlabelledRows
 from litebert.tasks.metrics.evaluation import Evaluation
 from litebert.tasks.read_labelled import validate_columns_apply
@@ -45,12 +45,11 @@ def evaluate_files(run: EvaluateRun, files: FilePattern) -> ScoresOfFiles:
     return ScoresOfFiles(write_files(tasks, job))
 
 
-def _load(run: FileEvaluation) -> Pipeline:
-    device = usable_device(run.device, run.precision)
-    return Pipeline.load(Path(run.model), device=device, precision=run.precision)
+def _load(run: FileEvaluation) -> TaskPipeline:
+    return load_pipeline(Path(run.model), run)
 
 
-def _evaluate_file(run: FileEvaluation, pipeline: Pipeline) -> Evaluation:
+def _evaluate_file(run: FileEvaluation, pipeline: TaskPipeline) -> Evaluation:
     options = {"metrics": run.metrics, "unlabelled_rows": run.unlabelled_rows}
     file = FileExamples(run.input, run.columns.to_columns())
     evaluation = LabelledExamples.read(Path(run.model), file, pipeline=pipeline, **options).score(pipeline)

@@ -14,7 +14,8 @@ from litebert.commands.result import Result
 from litebert.errors import DataError
 from litebert.files import write_text
 from litebert.hub_datasets import is_dataset_name
-from litebert.inference.pipeline import EvaluationSet, Pipeline
+from litebert.inference.evaluation_set import EvaluationSet
+from litebert.inference.task_pipeline import TaskPipeline
 from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit, available_splits, read_benchmark
 from litebert.tasks.benchmarks.benchmarks import Decision, Split, benchmark_task
 from litebert.tasks.benchmarks.candidate_ranking import predict_ranked
@@ -56,7 +57,7 @@ class LabelledExamples:
         model: Path,
         file: FileExamples,
         *,
-        pipeline: Pipeline,
+        pipeline: TaskPipeline,
         metrics: Sequence[str] = (),
         unlabelled_rows: UnlabelledRows = "error",
     ) -> Self:
@@ -64,7 +65,7 @@ class LabelledExamples:
         data = pipeline.labelled_data(file.path, file.columns, unlabelled_rows=unlabelled_rows)
         return cls(model, _prepared(data, task_for(data, file.columns, metrics), pipeline))
 
-    def score(self, pipeline: Pipeline, *, report: Path | None = None) -> Evaluation:
+    def score(self, pipeline: TaskPipeline, *, report: Path | None = None) -> Evaluation:
         """The scores of the model; `report` is an HTML file to write."""
         predictions = pipeline.predict_encoded(self.examples.encoded)
         return _score(pipeline, self.model, self.examples, predictions, report)
@@ -87,7 +88,7 @@ class BenchmarkExamples:
         model: Path,
         source: DevelopmentSplits,
         *,
-        pipeline: Pipeline,
+        pipeline: TaskPipeline,
         metrics: Sequence[str] = (),
         decision: Decision = "classify",
     ) -> Self:
@@ -105,7 +106,7 @@ class BenchmarkExamples:
             splits[split] = _prepared(data, task_of_benchmark(benchmark, data, metrics), pipeline)
         return cls(model, source, splits, decision)
 
-    def score(self, pipeline: Pipeline, *, report: Path | None = None) -> BenchmarkEvaluation:
+    def score(self, pipeline: TaskPipeline, *, report: Path | None = None) -> BenchmarkEvaluation:
         """The scores of the model; `report` is an HTML file to write, of several splits one for each."""
         scores: dict[str, Evaluation] = {}
         for split, examples in self.splits.items():
@@ -113,7 +114,7 @@ class BenchmarkExamples:
             scores[split] = _score(pipeline, self.model, examples, self._predictions(pipeline, split), page)
         return BenchmarkEvaluation(scores)
 
-    def _predictions(self, pipeline: Pipeline, split: Split) -> list[Prediction]:
+    def _predictions(self, pipeline: TaskPipeline, split: Split) -> list[Prediction]:
         examples = self.splits[split]
         if self.decision == "classify":
             return pipeline.predict_encoded(examples.encoded)
@@ -122,7 +123,7 @@ class BenchmarkExamples:
         return predict_ranked(place, self.source.directory, examples.data.examples, **options)
 
 
-def _prepared(data: LabelledData, task: Task, pipeline: Pipeline) -> EvaluationSet:
+def _prepared(data: LabelledData, task: Task, pipeline: TaskPipeline) -> EvaluationSet:
     examples = EvaluationSet.prepare(data, task, pipeline)
     examples.warn_truncated(pipeline.settings)
     return examples
@@ -153,7 +154,7 @@ def validate_splits_exist(source: DevelopmentSplits) -> None:
 
 
 def _score(
-    pipeline: Pipeline, model: Path, examples: EvaluationSet, predictions: list[Prediction], report: Path | None
+    pipeline: TaskPipeline, model: Path, examples: EvaluationSet, predictions: list[Prediction], report: Path | None
 ) -> Evaluation:
     scored = examples.score_predictions(pipeline, predictions)
     if report is not None:

@@ -12,7 +12,8 @@ from statistics import fmean
 
 from litebert.commands.finetune.postprocessing.postprocessing import FittedEvaluation
 from litebert.errors import NotFiniteError
-from litebert.inference.pipeline import EvaluationSet, Pipeline
+from litebert.inference.evaluation_set import EvaluationSet
+from litebert.inference.pipeline import Pipeline
 from litebert.model.encoder import Encoder
 from litebert.model.io.model_directory import load_weights, read_directory
 from litebert.model.sharing_schedule import first_layers

@@ -35,7 +35,9 @@ from litebert.commands.runs.run_log import RunLog, run_log
 from litebert.commands.runs.run_precision import with_saved_precision
 from litebert.errors import CheckpointError, ConfigError
 from litebert.files import EVALUATION, README, write_text
-from litebert.inference.pipeline import ALONE, EvaluationSet, Pipeline, Workers
+from litebert.inference.evaluation_set import EvaluationSet
+from litebert.inference.pipeline import Pipeline
+from litebert.inference.task_pipeline import ALONE, Workers
 from litebert.model.encoder import encoder_of
 from litebert.model.io.hub import local_model_directory
 from litebert.model.io.model_directory import config_contents, save_model, spec_of

@@ -21,6 +21,7 @@ from litebert.device import usable_device
 from litebert.errors import CheckpointError, ConfigError, DataError
 from litebert.files import read_json_object, write_json
 from litebert.parallel_map import run_in_order
+from litebert.runtime.export_metadata import graph_precisions, is_export
 from litebert.settings import InferencePrecision, with_overrides
 
 R = TypeVar("R", bound=FileArguments)
@@ -58,7 +59,7 @@ class FileJob:
     def start(self) -> Callable[["FileTask"], dict[str, Any]]:
         """Load the model, and return what is called for each file."""
         _set_threads(self.run)
-        model = self.load(self.run)
+        model = self.load(self.run.model_copy(update={"threads": _threads(self.run)}))
         return lambda task: self.work(self.run_of(task), model).to_dict()
 
 
@@ -112,7 +113,9 @@ def with_kept_precision(run: R) -> R:
 
 
 def _measured_precision(run: FileArguments) -> InferencePrecision:
-    """The fastest precision for the model of `run` with the threads of a worker."""
+    """The fastest precision for the model of `run` with the threads of a worker; that of an export is not measured."""
+    if is_export(Path(run.model)):
+        return "fp32" if "fp32" in graph_precisions(Path(run.model)) else "int8"
     import torch
 
     from litebert.model import matmul_speed
@@ -130,7 +133,11 @@ def _measured_precision(run: FileArguments) -> InferencePrecision:
 def _set_threads(run: FileArguments) -> None:
     import torch
 
-    torch.set_num_threads(run.threads or THREADS_OF_A_WORKER)
+    torch.set_num_threads(_threads(run))
+
+
+def _threads(run: FileArguments) -> int:
+    return run.threads or THREADS_OF_A_WORKER
 
 
 def _kept_precision(file: Path, fingerprint: str) -> InferencePrecision | None:

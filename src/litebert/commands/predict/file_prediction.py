@@ -5,13 +5,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from litebert.commands.predict.file_model import FileModel
 from litebert.commands.predict.input_file import InputFile
 from litebert.commands.predict.predict_settings import PredictRun
 from litebert.commands.predict.resumable_output import WindowResults
 from litebert.errors import ConfigError, DataError
 from litebert.inference.fill_mask import FillMask
-from litebert.inference.pipeline import Pipeline, warn_truncated
-from litebert.inference.predictor import Predictor
+from litebert.inference.task_pipeline import TaskPipeline, warn_truncated
+from litebert.runtime.exported_pipeline import ExportedFillMask
 from litebert.settings import validate_not_given
 from litebert.tasks.encoded import warn_empty
 from litebert.tasks.masked_text import DEFAULT_TOP_K
@@ -41,12 +42,12 @@ class FilePrediction:
     """(counts, rows) → warnings about rows that were read in part."""
 
 
-def file_prediction(run: PredictRun, predictor: Predictor) -> FilePrediction:
+def file_prediction(run: PredictRun, model: FileModel) -> FilePrediction:
     """That of the model of `run`; ConfigError for settings that it does not read, and for a model without a head."""
-    match predictor.backend:
-        case FillMask() as fill_mask:
-            return _filled_masks(run, fill_mask, task=predictor.task)
-        case Pipeline() as pipeline:
+    match model.backend:
+        case (FillMask() | ExportedFillMask()) as fill_mask:
+            return _filled_masks(run, fill_mask)
+        case TaskPipeline() as pipeline:
             return _of_task_type(run, pipeline)
     raise ConfigError(f"model: {run.model} has no head for predictions; `litebert embed` writes its embeddings")
 
@@ -62,17 +63,17 @@ def texts_of(run: PredictRun) -> InputFile:
     )
 
 
-def warn_counts(path: Path, pipeline: Pipeline, counts: Mapping[str, int], rows: int) -> None:
+def warn_counts(path: Path, pipeline: TaskPipeline, counts: Mapping[str, int], rows: int) -> None:
     """Warn of rows that were truncated, or had no text."""
     warn_truncated(path, counts.get("truncated", 0), rows=rows, settings=pipeline.settings)
     warn_empty(path, counts.get("empty", 0), rows=rows)
 
 
-def _filled_masks(run: PredictRun, fill_mask: FillMask, *, task: str) -> FilePrediction:
+def _filled_masks(run: PredictRun, fill_mask: FillMask | ExportedFillMask) -> FilePrediction:
     source, top_k = texts_of(run), run.top_k or DEFAULT_TOP_K
     if source.file_format is not None:
         raise ConfigError(f"{run.input}: needs a fine-tuned model, but {run.model} is pretrained: {PRETRAINED_USES}")
-    _validate_columns(run, ("text",), task)
+    _validate_columns(run, ("text",), fill_mask.task)
     if run.top_k is not None and run.output.suffix != ".jsonl":
         raise ConfigError(f"top_k: {run.output} holds the best candidate only; write a .jsonl file for several")
     return FilePrediction(
@@ -84,7 +85,7 @@ def _filled_masks(run: PredictRun, fill_mask: FillMask, *, task: str) -> FilePre
     )
 
 
-def _of_task_type(run: PredictRun, pipeline: Pipeline) -> FilePrediction:
+def _of_task_type(run: PredictRun, pipeline: TaskPipeline) -> FilePrediction:
     task_type = pipeline.task_type
     source = InputFile.of(run.input, task_type, run.columns, model=Path(run.model))
     _validate_columns(run, () if source.file_format else task_type.reader.input_columns, task_type.name)
@@ -104,7 +105,7 @@ def _validate_columns(run: PredictRun, read: Sequence[str], task: str) -> None:
     validate_columns_read(run.columns, () if ending == ".txt" else read, f"{task} and {ending} files")
 
 
-def _validate_masks(fill_mask: FillMask, examples: Sequence[tuple[str, int]], path: Path) -> None:
+def _validate_masks(fill_mask: FillMask | ExportedFillMask, examples: Sequence[tuple[str, int]], path: Path) -> None:
     """Raise DataError for a text whose masks a masked language model cannot fill in."""
     for text, line in examples:
         try:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from litebert.commands.fingerprint import fingerprint_of
+from litebert.commands.loaded_pipeline import device_of
 from litebert.commands.many_files.file_arguments import is_pattern
 from litebert.commands.many_files.file_workers import (
     FileJob,
@@ -19,15 +20,14 @@ from litebert.commands.predict.benchmark_predictions import (
     validate_benchmark_model,
     validate_submission_name,
 )
+from litebert.commands.predict.file_model import FileModel
 from litebert.commands.predict.file_prediction import file_prediction, texts_of, warn_counts
 from litebert.commands.predict.predict_settings import PredictRun
 from litebert.commands.predict.resumable_output import WindowResults, output_fingerprint, with_recorded_precision
 from litebert.commands.result import Result
-from litebert.device import resolve_device
 from litebert.errors import ConfigError, DataError
 from litebert.files import write_text
-from litebert.inference.pipeline import Pipeline
-from litebert.inference.predictor import Predictor
+from litebert.inference.task_pipeline import TaskPipeline
 from litebert.model.io.hub import model_directory
 from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
 from litebert.tasks.benchmarks.benchmarks import benchmark_task
@@ -65,7 +65,8 @@ class PredictResult(Result):
 
 def predict(run: PredictRun) -> PredictResult | FilesWritten:
     """Predict every row of `run.input`, or of the files that match it, and write `run.output`."""
-    run = run.replace(model=str(model_directory(run.model)), device=resolve_device(run.device, run.precision))
+    model = model_directory(run.model)
+    run = run.replace(model=str(model), device=device_of(model, run))
     if is_pattern(run.input):
         return _predict_files(run)
     if run.benchmark_split is not None:
@@ -79,14 +80,14 @@ def _predict_one(run: PredictRun) -> PredictResult:
         raise DataError(f"{run.input}: {found or 'no such file; check the path'}")
     texts_of(run).validate_output(run.output)  # before the model is loaded, which takes longer
     run = with_recorded_precision(run, run.output, _partial_fingerprint)
-    return _predict_file(run, _load(run))
+    return _predict_file(run, FileModel.load(run))
 
 
 def _predict_files(run: PredictRun) -> FilesWritten:
     tasks = file_tasks(run.input, run.output, lambda path: _output_name(path, run.files.output_suffix))
     for task in tasks:
         texts_of(run.model_copy(update={"input": task.source})).validate_output(task.output)
-    job = FileJob(run=with_kept_precision(run), load=_load, work=_predict_file, fingerprint=_fingerprint)
+    job = FileJob(run=with_kept_precision(run), load=FileModel.load, work=_predict_file, fingerprint=_fingerprint)
     return write_files(tasks, job)
 
 
@@ -96,12 +97,6 @@ def _output_name(path: Path, suffix: str | None) -> str:
     if (file_format := format_of(path)) and file_format.write_directory:
         return stem
     return stem + (suffix or {".txt": ".jsonl", ".parquet": ".jsonl"}.get(ending, ending))
-
-
-def _load(run: PredictRun) -> Predictor:
-    return Predictor.load(
-        run.model, precision=run.precision, device=run.device, threads=run.threads, threshold=run.threshold
-    )
 
 
 def _settings(run: PredictRun) -> dict[str, Any]:
@@ -120,19 +115,19 @@ def _partial_fingerprint(run: PredictRun) -> str:
     return output_fingerprint(run.input, run.output, [Path(run.model)], _settings(run))
 
 
-def _predict_file(run: PredictRun, predictor: Predictor) -> PredictResult:
-    rows = file_prediction(run, predictor)
+def _predict_file(run: PredictRun, model: FileModel) -> PredictResult:
+    rows = file_prediction(run, model)
     written = rows.source.predict_into(
         run.output,
         rows.predict,
         result=rows.result,
         models=[Path(run.model)],
-        settings=_settings(run.model_copy(update={"precision": predictor.precision})),
-        precisions=[predictor.precision],
+        settings=_settings(run.model_copy(update={"precision": model.precision})),
+        precisions=[model.precision],
         validate=rows.validate,
     )
     rows.warn(written.counts, written.rows)
-    return PredictResult(run.output, predictor.task, written.rows, written.counts, predictor.threshold)
+    return PredictResult(run.output, model.task, written.rows, written.counts, model.threshold)
 
 
 def _predict_benchmark(run: PredictRun, split: BenchmarkSplit) -> PredictResult:
@@ -142,20 +137,20 @@ def _predict_benchmark(run: PredictRun, split: BenchmarkSplit) -> PredictResult:
         return _predict_one(run.model_copy(update={**unset, "input": split.path(run.input)}))
     validate_submission_name(run.output, split.task)
     data = split.read(run.input)
-    predictor = _load(run)
-    if not isinstance(predictor.backend, Pipeline):
+    pipeline = FileModel.load(run).backend
+    if not isinstance(pipeline, TaskPipeline):
         raise ConfigError(f"{run.model}: has no head for the task {split.task}; fine-tune the model on it first")
-    validate_benchmark_model(split.task, predictor.task, predictor.labels, model=Path(run.model))
+    validate_benchmark_model(split.task, pipeline.task, pipeline.labels, model=Path(run.model))
     if run.decision == "rank":
-        predicted = WindowResults(_ranked(run, split, predictor.backend, data))
+        predicted = WindowResults(_ranked(run, split, pipeline, data))
     else:
-        predicted = WindowResults(*predictor.backend.results_and_counts(data.examples))
+        predicted = WindowResults(*pipeline.results_and_counts(data.examples))
     write_text(run.output, submission_text(split.task, data, predicted.results))
     accuracy, rows, counts = correct_share(data, predicted.results), len(predicted.results), dict(predicted.counts)
-    warn_counts(run.input, predictor.backend, counts, rows)
-    return PredictResult(run.output, predictor.task, rows, counts, accuracy=accuracy)
+    warn_counts(run.input, pipeline, counts, rows)
+    return PredictResult(run.output, pipeline.task, rows, counts, accuracy=accuracy)
 
 
-def _ranked(run: PredictRun, split: BenchmarkSplit, pipeline: Pipeline, data: LabelledData) -> list[Any]:
+def _ranked(run: PredictRun, split: BenchmarkSplit, pipeline: TaskPipeline, data: LabelledData) -> list[Any]:
     ranked = predict_ranked(split, run.input, data.examples, labels=pipeline.labels, predict=pipeline.predict)
     return pipeline.decode(ranked, data.examples)

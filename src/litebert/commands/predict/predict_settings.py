@@ -18,7 +18,7 @@ class PredictRun(FileArguments):
     """The settings of a prediction."""
 
     model: str
-    """Model or run directory, or a name on the hub; its task decides what is predicted."""
+    """Model, run or export directory, or a name on the hub; its task decides what is predicted."""
     input: Path
     """A .txt file with one text a line; a .csv, .tsv, .jsonl or .parquet file; a .json file of SQuAD; .conll columns
     or .conllu; a quoted pattern of such files; with --task the directory of the benchmark."""
@@ -46,7 +46,8 @@ class PredictRun(FileArguments):
     top_k: int | None = Field(default=None, gt=0)
     """Candidates for each [MASK] (default: 5)."""
     precision: InferencePrecision = "auto"
-    """Arithmetic of a model: `fp32`, `bf16`, `fp16`, `auto` (the fastest of these, measured), or on CPUs `int8`."""
+    """Arithmetic of a model: `fp32`, `bf16`, `fp16`, `auto` (the fastest of these, measured), or on CPUs `int8`; of an
+    export `fp32`, `int8` or `auto`, the most precise that it has."""
 
     @property
     def columns(self) -> Columns:

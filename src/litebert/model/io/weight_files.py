@@ -39,8 +39,8 @@ def read_tensors(directory: Path) -> dict[str, Tensor]:
             return read(directory / name)
     if any(directory.glob("onnx/*.onnx")):
         raise CheckpointError(
-            f"{directory}: a directory of `litebert export`, which only litebert.runtime and `litebert serve --runtime "
-            "onnx` read; give the model that was exported"
+            f"{directory}: a directory of `litebert export`, which only `litebert predict`, `litebert evaluate` on "
+            "labelled data, `litebert serve --runtime onnx` and litebert.runtime read; give the model that was exported"
         )
     raise CheckpointError(f"{directory}: no weights; expected {' or '.join(_READERS)}; take a complete copy")
 

@@ -11,7 +11,9 @@ from litebert.commands.finetune.postprocessing.logit_adjustment import UNCHANGED
 from litebert.commands.finetune.postprocessing.threshold_scores import ThresholdScores
 from litebert.commands.finetune.postprocessing.validate_postprocessing import has_thresholds
 from litebert.errors import NotFiniteError
-from litebert.inference.pipeline import ALONE, EvaluationSet, Pipeline, Workers
+from litebert.inference.evaluation_set import EvaluationSet
+from litebert.inference.pipeline import Pipeline
+from litebert.inference.task_pipeline import ALONE, Workers
 from litebert.tasks.metrics.evaluation import Evaluation, Part, Scored
 from litebert.tasks.metrics.label_thresholds import label_thresholds
 from litebert.tasks.metrics.metrics import METRICS, measure

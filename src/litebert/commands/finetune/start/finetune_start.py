@@ -15,7 +15,8 @@ from litebert.commands.finetune.start.input_length import choose_input_settings
 from litebert.commands.finetune.start.start_model import load_start, set_trainable
 from litebert.commands.runs.run_directory import RunDirectory
 from litebert.commands.runs.run_precision import warn_slow_bf16, with_measured_precision
-from litebert.inference.pipeline import EvaluationSet, Pipeline
+from litebert.inference.evaluation_set import EvaluationSet
+from litebert.inference.pipeline import Pipeline
 from litebert.model.io.model_directory import spec_of
 from litebert.model.layers.standardized_head import standardize_head
 from litebert.tasks.types.registry import get_task_type

@@ -1,0 +1,30 @@
+"""The fine-tuned model of a command: a model directory in torch, or an export directory in onnxruntime."""
+
+from pathlib import Path
+
+from litebert.commands.model_arguments import ModelArguments
+from litebert.device import resolve_device, usable_device
+from litebert.errors import ConfigError
+from litebert.inference.pipeline import Pipeline
+from litebert.inference.task_pipeline import TaskPipeline
+from litebert.runtime.export_metadata import is_export
+from litebert.runtime.exported_pipeline import ExportedPipeline, load_exported
+
+
+def load_pipeline(model: Path, run: ModelArguments) -> TaskPipeline:
+    """The model in a directory, with the precision, device and threads of a command."""
+    if is_export(model):
+        exported = load_exported(model, precision=run.precision, threads=run.threads)
+        if isinstance(exported, ExportedPipeline):
+            return exported
+        raise ConfigError(f"{model}: has no fine-tuned head; export a model directory from `finetune`")
+    return Pipeline.load(model, device=usable_device(run.device, run.precision), precision=run.precision)
+
+
+def device_of(model: Path, run: ModelArguments) -> str:
+    """The device of a command, resolved; ConfigError for an exported model on another one than the processor."""
+    if not is_export(model):
+        return resolve_device(run.device, run.precision)
+    if run.device not in ("auto", "cpu"):
+        raise ConfigError(f"device: {run.device!r}, but {model} is an exported model, which runs on the processor")
+    return "cpu"
