@@ -114,7 +114,7 @@ def test_tokenizer_of_an_export_truncates_to_the_length_of_the_task(saved, tiny_
 
 def test_model_of_an_export_is_not_loaded_as_weights(saved, tmp_path):
     export_model(saved["classifier"], tmp_path / "out")
-    with pytest.raises(CheckpointError, match=r"a directory of `litebert export`, which only litebert.runtime"):
+    with pytest.raises(CheckpointError, match="a directory of `litebert export`, which only `litebert predict`"):
         load_model(tmp_path / "out")
 
 

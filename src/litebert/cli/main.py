@@ -18,7 +18,7 @@ from litebert.logs import log_to_stderr
 from litebert.machine import is_failed_allocation
 
 COMMANDS: dict[str, tuple[str, str]] = {
-    "quickstart": ("quickstart:quickstart", "every step in minutes, on text already on this machine or yours"),
+    "quickstart": ("from_text:quickstart", "every step in minutes, on text already on this machine or yours"),
     "tokenizer train": ("tokenizer:train", "learn a SentencePiece vocabulary from text"),
     "tokenizer encode": ("tokenizer:encode", "show the subword tokens and ids of text"),
     "prepare wikipedia": ("prepare:wikipedia", "turn Wikipedia dumps into text for `corpus build`"),
@@ -32,6 +32,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "corpus show": ("corpus.corpus:show", "show training examples in readable form"),
     "corpus stats": ("corpus.corpus:stats", "statistics of a corpus and its examples, with plots"),
     "pretrain": ("pretrain:pretrain", "train an encoder on a corpus with a recipe"),
+    "adapt": ("from_text:adapt", "pretrain an encoder further, on text of your domain without labels"),
     "evaluate": ("predictions:evaluate", "score a model on validation text or labelled data, or a prediction file"),
     "finetune": ("finetune:finetune", "train a model on a labelled file"),
     "finetune-tasks": (

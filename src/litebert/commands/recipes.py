@@ -14,7 +14,11 @@ from litebert.model.presets import preset
 from litebert.settings import read_yaml
 
 ABOUT = ("about", "command", "cost", "expected")
-RECOMMENDED: Final = {"pretrain": ("night", "tiny", "night-large", "gpu-minutes"), "finetune": ("default",)}
+RECOMMENDED: Final = {
+    "pretrain": ("night", "tiny", "night-large", "gpu-minutes"),
+    "adapt": ("default",),
+    "finetune": ("default",),
+}
 """The recipes to begin with, by command; docs/guides/choosing.md has the reasons."""
 
 

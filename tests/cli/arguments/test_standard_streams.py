@@ -11,7 +11,7 @@ import pytest
 
 from litebert.cli.main import main
 from litebert.commands.predict import input_file
-from litebert.commands.predict import predict as predict_module
+from litebert.commands.predict.file_model import FileModel
 from litebert.inference.pipeline import Pipeline
 
 
@@ -152,7 +152,7 @@ def test_signal_before_the_first_prediction_says_to_run_the_command_again(predic
     def interrupted(run):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(predict_module, "_load", interrupted)
+    monkeypatch.setattr(FileModel, "load", interrupted)
     code, _, err = predict(TEXTS, "-", tmp_path / "out.jsonl")
     assert code == 130
     assert "out.jsonl: stopped by SIGINT; run the command again" in err

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from litebert.commands.predict import input_file
-from litebert.commands.predict import predict as predict_module
+from litebert.commands.predict.file_model import FileModel
 from litebert.commands.predict.predict import predict
 from litebert.commands.predict.predict_settings import PredictRun
 from litebert.commands.predict.resumable_output import Window, WindowResults, write_predictions
@@ -225,9 +225,9 @@ def test_interrupted_predict_measures_again_for_a_changed_input(classifier, tmp_
 def test_interrupted_predict_begins_again_on_another_device(classifier, tmp_path, monkeypatch, caplog):
     monkeypatch.setattr(input_file, "ROWS_PER_WINDOW", 4)
     run = PredictRun(model=str(classifier), input=write_input(tmp_path, ".csv"), output=tmp_path / "out.jsonl")
-    on_cpu = predict_module._load
+    on_cpu = FileModel.load
     with monkeypatch.context() as patch:
-        patch.setattr(predict_module, "_load", lambda run: on_cpu(run.model_copy(update={"device": "cpu"})))
+        patch.setattr(FileModel, "load", lambda run: on_cpu(run.model_copy(update={"device": "cpu"})))
         interrupt(patch, lambda: predict(run.replace(device="cuda")))
     assert predict(run.replace(device="cpu")).predictions == 15
     assert "the 8 predictions of an interrupted command are discarded, because input, model, settings or device" in (

@@ -1,0 +1,42 @@
+"""Commands that go from text to a model in one call: `litebert quickstart`, `litebert adapt`."""
+
+from pathlib import Path
+from typing import Annotated
+
+from litebert.cli.arguments.common import Json, print_result
+from litebert.cli.arguments.settings_arguments import arguments_of
+from litebert.commands.pretrain.adapt_settings import AdaptRun
+from litebert.commands.quickstart.quickstart_settings import QuickstartRun
+
+
+def quickstart(
+    run: Annotated[QuickstartRun, arguments_of(QuickstartRun)], *, out: Path = Path("quickstart"), json: Json = False
+) -> None:
+    """Run every stage in a few minutes: tokenizer, corpus, pretraining, masked words, fine-tuning.
+
+    After an interruption the same command resumes; after the end it prints the result again.
+
+    Args:
+        out: output directory
+    """
+    # Imports torch, which takes seconds: only once the settings are known to be valid.
+    from litebert.commands.quickstart.quickstart import quickstart as command
+    from litebert.training.callbacks.progress_display import progress_display
+
+    print_result(command(run, out, callbacks=[progress_display()]), as_json=json)
+
+
+def adapt(run: Annotated[AdaptRun, arguments_of(AdaptRun, positional=("model", "texts"))], json: Json = False) -> None:
+    """Pretrain an encoder further on text of your domain, without labels: for a task with few labelled rows. Then
+    fine-tune the model that it writes.
+
+    The text becomes a corpus in the run directory, with the tokenizer of the model. Architecture, masks and causal
+    steps are those of the model's own pretraining, the learning rates half of those of the recipe `night`; a hidden
+    size of more than 384 has AdamW.
+
+    The same command again resumes an unfinished run, or prints the result of a finished one.
+    """
+    from litebert.commands.pretrain.adapt import adapt as command
+    from litebert.training.callbacks.progress_display import progress_display
+
+    print_result(command(run, callbacks=[progress_display()]), as_json=json)
