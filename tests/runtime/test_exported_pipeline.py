@@ -2,12 +2,21 @@
 
 import json
 import shutil
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from litebert.commands.evaluate.evaluate import EvaluateRun, evaluate
+from litebert.commands.model_loading.exported_pipeline import load_exported
 from litebert.errors import CheckpointError, ConfigError, DataError, NotFiniteError
 from litebert.export.export_model import export_model
+from litebert.inference.pipeline import Pipeline
+from litebert.runtime import Predictor
+from litebert.runtime.onnx_model import OnnxModel
+from litebert.tasks.labelled_data import Example
+from litebert.tasks.types import registry
+from litebert.tasks.types.classification.classification import CLASSIFICATION
 from support.models.tolerances import close_to
 from support.runs.prediction_commands import run_predict
 
@@ -106,7 +115,9 @@ def scores(model, reviews, **options):
 
 def test_scores_are_those_of_the_model_directory(saved, exported, reviews):
     found, expected = scores(exported / "classifier", reviews), scores(saved["classifier"], reviews)
-    assert {**found, "calibration": None} == {**expected, "calibration": None}
+    calibrations = [each.pop("calibration") for each in (found, expected)]
+    assert found == expected
+    assert calibrations[0]["expected_error"] == close_to(calibrations[1]["expected_error"])
 
 
 @pytest.mark.parametrize(("precision", "expected"), [("int8", ["fp32", "int8"]), ("auto", ["fp32"])])
@@ -128,8 +139,61 @@ def test_files_of_a_pattern_have_the_most_precise_graph_without_a_measurement(ex
     pattern = str(tmp_path / "reviews*.csv")
     run_predict(exported / "classifier", pattern, tmp_path / "predicted", precision="auto")
     assert len(list((tmp_path / "predicted").glob("*.csv"))) == 2
+    assert json.loads((tmp_path / "predicted" / ".done" / ".precision.json").read_text())["precision"] == "fp32"
     written = scores(exported / "classifier", pattern, output=tmp_path / "scores", precision="auto")
     assert written["files"] == 2
+
+
+def test_predictions_in_int8_are_those_of_the_quantized_graph(exported, reviews, tmp_path):
+    run_predict(exported / "classifier", reviews, tmp_path / "out.jsonl", precision="int8")
+    found = [json.loads(line)["probability"] for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    texts = [line.rpartition(",")[0] for line in REVIEWS.splitlines()[1:]]
+    in_int8, in_fp32 = (
+        [each.probability for each in Predictor.load(exported / "classifier", precision=precision).classify(texts)]
+        for precision in ("int8", "fp32")
+    )
+    assert found == close_to(in_int8)
+    assert found != close_to(in_fp32)
+
+
+@pytest.mark.parametrize("settings", [{"max_length": 12}, {"max_length": 12, "long_texts": "windows"}])
+def test_settings_of_the_fine_tuning_are_those_of_the_export(saved, tmp_path, settings):
+    task = tmp_path / "task"
+    shutil.copytree(saved["classifier"], task)
+    (task / "input_settings.json").write_text(json.dumps(settings))
+    export_model(task, tmp_path / "out")
+    pipeline, expected = load_exported(tmp_path / "out"), Pipeline.load(task)
+    assert pipeline.settings == expected.settings
+    examples = [Example(text=text) for text in ("good " * 40, "bad music " * 30)]
+    assert np.array(pipeline.predict(examples)) == close_to(np.array(expected.predict(examples)))
+
+
+def test_an_export_without_its_columns_says_that_pairs_must_be_named(exported, caplog):
+    load_exported(exported / "classifier")
+    assert "does not say which columns the model was trained on; if it reads pairs" in caplog.text
+    caplog.clear()
+    load_exported(exported / "tagger")
+    assert not caplog.records
+
+
+def test_a_damaged_file_of_columns_is_an_error(saved, tmp_path):
+    task = tmp_path / "task"
+    shutil.copytree(saved["classifier"], task)
+    (task / "task.json").write_text('{"task_type": "classification", "text": "review", "label": "stars"}')
+    export_model(task, tmp_path / "out")
+    (tmp_path / "out" / "task.json").write_text('{"task_type": "classification"}')
+    with pytest.raises(CheckpointError, match=r"task\.json"):
+        load_exported(tmp_path / "out")
+
+
+def test_a_task_type_of_your_own_is_refused(saved, tmp_path, monkeypatch):
+    monkeypatch.setitem(registry._TASK_TYPES, "mine", replace(CLASSIFICATION, name="mine"))
+    task = tmp_path / "task"
+    shutil.copytree(saved["classifier"], task)
+    (task / "task.json").write_text('{"task_type": "mine"}')
+    export_model(task, tmp_path / "out")
+    with pytest.raises(ConfigError, match="mine is a task type of your own; give the model directory"):
+        load_exported(tmp_path / "out")
 
 
 def test_columns_of_training_are_read_unless_the_head_is_another(saved, reviews, tmp_path):
@@ -145,12 +209,12 @@ def test_columns_of_training_are_read_unless_the_head_is_another(saved, reviews,
 
 
 def test_numbers_that_are_not_finite_are_an_error(exported, reviews, monkeypatch):
-    from litebert.runtime.onnx_model import OnnxModel
-
     run = OnnxModel.run
     monkeypatch.setattr(OnnxModel, "run", lambda *arguments: [each * float("nan") for each in run(*arguments)])
     with pytest.raises(NotFiniteError, match="classifier"):
         scores(exported / "classifier", reviews)
+    with pytest.raises(NotFiniteError, match="the exported model"):
+        load_exported(exported / "masked").results(["the [MASK]"])
 
 
 @pytest.mark.parametrize(

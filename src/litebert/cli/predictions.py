@@ -22,7 +22,7 @@ def evaluate(run: Annotated[EvaluateRun, arguments_of(EvaluateRun, positional=("
     with a row for each example of --data and a column `prediction`. It is not run, only scored.
 
     With another --precision than fp32, the scores on one labelled file or on a benchmark are shown beside those of
-    fp32, where an export directory has both.
+    fp32; of an export directory `auto` is the most precise graph, and fp32 is left out if it has none.
     """
     from litebert.commands.evaluate.evaluate import evaluate as command
 

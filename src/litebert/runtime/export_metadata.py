@@ -76,6 +76,8 @@ class ExportMetadata:
             raise damaged
         if not all(isinstance(label, str) for label in values.get("labels", ())):
             raise damaged
+        if values.get("precision") not in GRAPH_FILES:
+            raise damaged
         try:
             values["labels"] = tuple(values.get("labels", ()))
             return cls(**values)

@@ -7,7 +7,7 @@ from typing import Any, Final, Self
 
 import numpy as np
 
-from litebert.errors import CheckpointError, ConfigError
+from litebert.errors import CheckpointError, ConfigError, NotFiniteError
 from litebert.files import path_of
 from litebert.inference.method_inputs import (
     validate_pairs,
@@ -165,6 +165,8 @@ class Predictor(PredictionMethods):
         feature = masked_feature(text, self.tokenizer, max_length=self.metadata.max_length)
         (logits,) = self.model.run(pad([feature], pad_id=self.tokenizer.pad_id)._asdict(), ("logits",))
         masks = feature.input_ids == self.tokenizer.mask_id
+        if not np.isfinite(logits[0, masks]).all():
+            raise NotFiniteError("the exported model")
         return filled_masks(softmax(logits[0, masks, : self.tokenizer.vocab_size]), self.tokenizer, top_k=top_k)
 
     def outputs(self, encoded: Encoded, graph: GraphOutputs) -> list[Any]:

@@ -22,8 +22,8 @@ from litebert.commands.evaluate.evaluate_settings import (
     MinimalPairFiles,
     ValidationText,
 )
-from litebert.commands.loaded_pipeline import device_of, load_pipeline
 from litebert.commands.model_arguments import set_threads
+from litebert.commands.model_loading.loaded_pipeline import device_of, load_pipeline
 from litebert.commands.result import Result
 from litebert.model.io.hub import model_directory
 from litebert.tasks.prediction_files.prediction_rows import is_prediction_file

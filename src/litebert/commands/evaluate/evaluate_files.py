@@ -7,9 +7,9 @@ from litebert.commands.evaluate.evaluate_labelled import LabelledExamples
 from litebert.commands.evaluate.evaluate_result import ScoresOfFiles
 from litebert.commands.evaluate.evaluate_settings import EvaluateRun, FilePattern
 from litebert.commands.fingerprint import fingerprint_of
-from litebert.commands.loaded_pipeline import load_pipeline
 from litebert.commands.many_files.file_arguments import FileArguments
 from litebert.commands.many_files.file_workers import FileJob, file_tasks, with_kept_precision, write_files
+from litebert.commands.model_loading.loaded_pipeline import load_pipeline
 from litebert.files import write_json
 from litebert.inference.task_pipeline import TaskPipeline
 from litebert.tasks.labelled_data import UnlabelledRows

@@ -83,8 +83,8 @@ class EvaluateRun(ScoredArguments):
     """The settings of an evaluation."""
 
     model: str
-    """Model, run or export directory, a name on the hub, or a prediction file of any program: .csv, .tsv, .jsonl,
-    .json and so on."""
+    """Model or run directory, a name on the hub, or for labelled data an export directory or a prediction file of any
+    program: .csv, .tsv, .jsonl, .json and so on."""
     data: Path | None = None
     """Labelled file: .csv, .tsv, .jsonl or .parquet with named columns, .conll, .conllu, or .json of SQuAD; or a
     pattern."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import takewhile
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, cast
 
 from litebert.commands.fingerprint import fingerprint_of
 from litebert.commands.many_files.file_arguments import FileArguments, FileWorkers
@@ -115,7 +115,7 @@ def with_kept_precision(run: R) -> R:
 def _measured_precision(run: FileArguments) -> InferencePrecision:
     """The fastest precision for the model of `run` with the threads of a worker; that of an export is not measured."""
     if is_export(Path(run.model)):
-        return "fp32" if "fp32" in graph_precisions(Path(run.model)) else "int8"
+        return cast("InferencePrecision", graph_precisions(Path(run.model))[0])
     import torch
 
     from litebert.model import matmul_speed

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
+from litebert.commands.model_loading.exported_pipeline import ExportedPipeline, load_exported
 from litebert.commands.predict.predict_settings import PredictRun
 from litebert.inference.predictor import Predictor
 from litebert.inference.task_pipeline import validate_no_threshold
 from litebert.runtime.export_metadata import is_export
-from litebert.runtime.exported_pipeline import ExportedPipeline, load_exported
 from litebert.settings import InferencePrecision
 from litebert.tasks.types.extractive_qa.question_settings import NoAnswerThreshold
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from litebert.commands.model_loading.exported_pipeline import ExportedFillMask
 from litebert.commands.predict.file_model import FileModel
 from litebert.commands.predict.input_file import InputFile
 from litebert.commands.predict.predict_settings import PredictRun
@@ -12,7 +13,6 @@ from litebert.commands.predict.resumable_output import WindowResults
 from litebert.errors import ConfigError, DataError
 from litebert.inference.fill_mask import FillMask
 from litebert.inference.task_pipeline import TaskPipeline, warn_truncated
-from litebert.runtime.exported_pipeline import ExportedFillMask
 from litebert.settings import validate_not_given
 from litebert.tasks.encoded import warn_empty
 from litebert.tasks.masked_text import DEFAULT_TOP_K

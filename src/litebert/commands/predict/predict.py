@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 from litebert.commands.fingerprint import fingerprint_of
-from litebert.commands.loaded_pipeline import device_of
 from litebert.commands.many_files.file_arguments import is_pattern
 from litebert.commands.many_files.file_workers import (
     FileJob,
@@ -14,6 +13,7 @@ from litebert.commands.many_files.file_workers import (
     with_kept_precision,
     write_files,
 )
+from litebert.commands.model_loading.loaded_pipeline import device_of
 from litebert.commands.predict.benchmark_predictions import (
     correct_share,
     submission_text,

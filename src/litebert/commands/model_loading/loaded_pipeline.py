@@ -3,12 +3,12 @@
 from pathlib import Path
 
 from litebert.commands.model_arguments import ModelArguments
+from litebert.commands.model_loading.exported_pipeline import ExportedPipeline, load_exported
 from litebert.device import resolve_device, usable_device
 from litebert.errors import ConfigError
 from litebert.inference.pipeline import Pipeline
 from litebert.inference.task_pipeline import TaskPipeline
 from litebert.runtime.export_metadata import is_export
-from litebert.runtime.exported_pipeline import ExportedPipeline, load_exported
 
 
 def load_pipeline(model: Path, run: ModelArguments) -> TaskPipeline:

@@ -1,12 +1,15 @@
-"""Export directories for the commands, which have torch; `litebert.runtime.Predictor` needs none."""
+"""Export directories as pipelines for the commands; `litebert.runtime.Predictor`, which runs them, needs no torch."""
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Self, cast
 
 from litebert.errors import ConfigError
+from litebert.files import TASK
 from litebert.inference.task_pipeline import TaskPipeline
+from litebert.manifest import MANIFEST, verify_manifest
 from litebert.runtime.export_metadata import graph_precisions
 from litebert.runtime.onnx_predictor import Predictor
 from litebert.settings import InferencePrecision
@@ -14,10 +17,10 @@ from litebert.tasks.encoded import Encoded, Feature
 from litebert.tasks.masked_text import DEFAULT_TOP_K, masked_feature
 from litebert.tasks.readers.columns import SavedTask
 from litebert.tasks.results import FilledMasks
+from litebert.tasks.types.built_in_inference import BUILT_IN_INFERENCE
 from litebert.tasks.types.registry import get_task_type
 
-PRECISIONS: Final[dict[str, InferencePrecision]] = {"fp32": "fp32", "int8": "int8"}
-"""Those of graphs."""
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +44,7 @@ class ExportedPipeline(TaskPipeline):
             task_type=task_type,
             labels=metadata.labels,
             settings=task_type.settings.parse(metadata.settings, where=f"{directory}: metadata"),
-            precision=PRECISIONS[metadata.precision],
+            precision=cast(InferencePrecision, metadata.precision),
             place=str(directory),
             saved_task=SavedTask.stored(directory),
         )
@@ -73,7 +76,7 @@ class ExportedFillMask:
     @property
     def precision(self) -> InferencePrecision:
         """That of the graph."""
-        return PRECISIONS[self.predictor.metadata.precision]
+        return cast(InferencePrecision, self.predictor.metadata.precision)
 
     def encode(self, text: str) -> Feature:
         """The sequence of a text; DataError for one without a mask or too long."""
@@ -92,11 +95,22 @@ def load_exported(
     Raises CheckpointError without that graph, ConfigError for a model without a head for predictions.
     """
     predictor = Predictor.load(directory, precision=None if precision == "auto" else precision, threads=threads)
-    match predictor.task:
-        case "embedding":
-            raise ConfigError(
-                f"model: {directory} has no head for predictions; `litebert.runtime.Predictor.embed` has its embeddings"
-            )
-        case "fill_mask":
-            return ExportedFillMask(predictor)
-    return ExportedPipeline.of(predictor, directory, threads=threads)
+    if predictor.task == "fill_mask":
+        return ExportedFillMask(predictor)
+    if predictor.task == "embedding":
+        raise ConfigError(
+            f"model: {directory} has no head for predictions; `litebert.runtime.Predictor.embed` has its embeddings"
+        )
+    if predictor.task not in BUILT_IN_INFERENCE:
+        raise ConfigError(f"model: {directory}: {predictor.task} is a task type of your own; give the model directory")
+    if (directory / TASK).is_file() and (directory / MANIFEST).is_file():
+        verify_manifest(directory, only=[TASK])
+    pipeline = ExportedPipeline.of(predictor, directory, threads=threads)
+    may_read_pairs = pipeline.task_type.reader.reads_pairs and not predictor.metadata.reads_single_texts
+    if may_read_pairs and pipeline.saved_task is None:
+        logger.warning(
+            "%s: does not say which columns the model was trained on; if it reads pairs of texts, name the second one "
+            "(--text-pair), or export the model again",
+            directory,
+        )
+    return pipeline

@@ -62,7 +62,7 @@ def test_the_same_command_returns_the_result_and_other_texts_are_refused(encoder
     first = adapt(run)
     assert adapt(run) == first
     table.write_text(table.read_text().replace("good", "fine"))
-    with pytest.raises(ConfigError, match="texts: not those of .*corpus, which exists"):
+    with pytest.raises(ConfigError, match=r"texts: not those of .*corpus, which exists"):
         adapt(run)
 
 

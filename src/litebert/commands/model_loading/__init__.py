@@ -1,0 +1,1 @@
+"""Models of commands that predict, in torch or onnxruntime. Before: finetune, export. After: predict, evaluate."""
