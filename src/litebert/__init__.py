@@ -27,6 +27,7 @@ _PUBLIC = {
     "train_tokenizer": "litebert.api.training_runs",
     "build_corpus": "litebert.api.training_runs",
     "pretrain": "litebert.api.training_runs",
+    "adapt": "litebert.api.training_runs",
     "finetune": "litebert.api.training_runs",
     "evaluate": "litebert.api.model_use",
     "predict": "litebert.api.model_use",

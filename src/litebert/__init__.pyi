@@ -22,6 +22,9 @@ from litebert.api.model_use import (
 )
 from litebert.api.pretrain_dataset import PretrainDataset as PretrainDataset
 from litebert.api.training_runs import (
+    adapt as adapt,
+)
+from litebert.api.training_runs import (
     build_corpus as build_corpus,
 )
 from litebert.api.training_runs import (

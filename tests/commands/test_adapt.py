@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+import litebert
 from litebert.commands.pretrain.adapt import adapt, adaptation
 from litebert.commands.pretrain.adapt_settings import AdaptRun
 from litebert.corpus.format.shards import Corpus
@@ -13,6 +14,7 @@ from litebert.files import read_json_object
 from litebert.model.io.model_directory import load_model, save_model
 from litebert.model.io.model_spec import ModelSpec
 from litebert.model.models import ForMaskedLM, ForPretraining, ForSequenceClassification
+from litebert.settings import with_overrides
 
 TEXTS = ["the film was good, really", "the music was awful", "a story of an old actor", "bad, in 1999"]
 SAMPLING = SamplingSettings(max_length=32, pairing="none", single_segment=True, causal_fraction=0.5).to_dict()
@@ -119,19 +121,28 @@ def test_a_masked_language_model_without_a_pair_head_can_be_adapted(small_config
     assert adapt(run_of(model, table, out=tmp_path / "out", settings=settings)).steps == 2
 
 
+def settings_of(config, corpus, given=(), **options):
+    spec = ModelSpec(model="ForPretraining", config=config)
+    return adaptation("m", spec, SAMPLING, corpus, with_overrides({}, given), **options)
+
+
 @pytest.mark.parametrize(("length", "expected"), [(8.0, (128, 64)), (50.0, (64, 64)), (128.0, (32, 32))])
 def test_short_examples_have_larger_batches(small_config, tmp_path, length, expected):
-    spec = ModelSpec(model="ForPretraining", config=small_config)
-    run = AdaptRun(model="m", texts=("a.txt",), out=tmp_path)
-    found = adaptation(run, spec, SAMPLING, tmp_path / "corpus", length=length)
+    found = settings_of(small_config, tmp_path, length=length)
     assert (found.batch_size, found.microbatch_size) == expected
-    given = run.model_copy(update={"settings": ("batch_size=7", "microbatch_size=7")})
-    assert adaptation(given, spec, SAMPLING, tmp_path / "corpus", length=length).batch_size == 7
+    assert settings_of(small_config, tmp_path, ["batch_size=7", "microbatch_size=7"], length=length).batch_size == 7
 
 
 @pytest.mark.parametrize(("hidden_size", "optimizer", "rate"), [(384, "muon", 0.001), (768, "adamw", 1e-4)])
 def test_wide_encoders_have_adamw(small_config, tmp_path, hidden_size, optimizer, rate):
-    config = small_config.replace(hidden_size=hidden_size)
-    run = AdaptRun(model="m", texts=("a.txt",), out=tmp_path)
-    train = adaptation(run, ModelSpec(model="ForPretraining", config=config), SAMPLING, tmp_path / "corpus").train
+    train = settings_of(small_config.replace(hidden_size=hidden_size), tmp_path).train
     assert (train.optimizer, train.learning_rate) == (optimizer, rate)
+
+
+def test_python_has_the_settings_by_their_names(encoder, table, tmp_path):
+    options = {"duration": "2 steps", "device": "cpu", "precision": "fp32"}
+    adapted = litebert.adapt(encoder, [table], tmp_path / "out", text="review", callbacks=[], **options)
+    assert adapted.result.steps == 2
+    assert adapted.metrics["mlm_loss"] > 0
+    expected = adapt(run_of(encoder, table, out=tmp_path / "command"))
+    assert load_model(adapted.model).state_dict()["mlm.bias"].equal(load_model(expected.model).state_dict()["mlm.bias"])

@@ -17,8 +17,11 @@ from litebert.commands.corpus import build as corpus_command
 from litebert.commands.finetune.data_settings import LabelledFiles
 from litebert.commands.finetune.finetune import finetune as run_finetuning
 from litebert.commands.finetune.finetune_settings import FinetuneRun, load_finetune_config, recipe_of_task
+from litebert.commands.pretrain.adapt import adapt as run_adaptation
+from litebert.commands.pretrain.adapt_settings import AdaptRun, DocumentEnd
 from litebert.commands.pretrain.init_checkpoint import weights_digests
 from litebert.commands.pretrain.pretrain import pretrain as run_pretraining
+from litebert.commands.pretrain.pretrain_result import PretrainResult
 from litebert.commands.pretrain.pretrain_settings import PretrainRun, pretrain_config, validate_one_initialization
 from litebert.commands.recipes import load_recipe
 from litebert.commands.runs.run_directory import DATA, RunDirectory
@@ -128,10 +131,42 @@ def pretrain(
     run = pretrain_config(values, corpus=path_of(corpus), where=recipe)
     directory = path_of(out) if out else _pretraining_directory(run)
     result = run_pretraining(run, directory, callbacks=_or_progress(callbacks))
+    return _pretrained(result, directory)
+
+
+def adapt(
+    model: str | Path,
+    texts: Files,
+    out: Path | str,
+    *,
+    text: str = "text",
+    documents: DocumentEnd = "line",
+    callbacks: Sequence[Callback] | None = None,
+    **settings: Any,
+) -> TrainedModel:
+    """Pretrain an encoder further on text of a domain, without labels; an unfinished run in `out` is resumed.
+
+    Args:
+        model: a pretrained model or run directory, or a name on the hub.
+        texts: paths, globs or directories; rows of tables and JSON lines, and lines of text, are documents.
+        out: the run directory.
+        text: column of the text in tables, key in JSON lines.
+        documents: what ends a document of a text file: `line`, `blank_line` or `file`.
+        callbacks: as of `pretrain`.
+        settings: as of `pretrain`.
+    """
+    given = placed(settings, PretrainRun, {"train": TrainSettings, "sampling": SamplingSettings})
+    files = tuple(str(path) for path in _listed(texts))
+    run = AdaptRun(model=str(model), texts=files, out=path_of(out), text=text, documents=documents)
+    with in_terms_of_python({}):
+        result = run_adaptation(run, given=given, callbacks=_or_progress(callbacks))
+    return _pretrained(result, path_of(out))
+
+
+def _pretrained(result: PretrainResult, directory: Path) -> TrainedModel:
     scores = asdict(result.end) if result.end else {}
-    return TrainedModel(
-        directory, result, {name: each for name, each in scores.items() if isinstance(each, int | float)}
-    )
+    numbers = {name: each for name, each in scores.items() if isinstance(each, int | float)}
+    return TrainedModel(directory, result, numbers)
 
 
 def finetune(

@@ -8,6 +8,7 @@ import logging
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final, Self
@@ -30,7 +31,7 @@ from litebert.hub_datasets import is_dataset_name
 from litebert.inference.pretraining_record import recorded_sampling
 from litebert.model.io.hub import model_directory
 from litebert.model.io.model_spec import MASKED_LANGUAGE_MODELS, ModelSpec, read_model_spec
-from litebert.settings import with_overrides
+from litebert.settings import merged_settings, with_overrides
 from litebert.tasks.readers.tables import iter_tables
 from litebert.tasks.readers.text_files import format_ending
 from litebert.tokenization.tokenizer import Tokenizer
@@ -50,8 +51,12 @@ BATCH_SIZES: Final = {32: 128, 64: 64}
 logger = logging.getLogger(__name__)
 
 
-def adapt(run: AdaptRun, *, callbacks: Sequence[Callback] = ()) -> PretrainResult:
+def adapt(
+    run: AdaptRun, *, given: Mapping[str, Any] | None = None, callbacks: Sequence[Callback] = ()
+) -> PretrainResult:
     """Build a corpus of the texts with the tokenizer of the model, and train the model on it; resumes a run in `out`.
+
+    `given` are settings of pretraining besides those of `run`, nested.
 
     Raises ConfigError for a model without a masked-language-model head, for wrong settings, and for other texts than
     those of the run in `out`.
@@ -61,25 +66,28 @@ def adapt(run: AdaptRun, *, callbacks: Sequence[Callback] = ()) -> PretrainResul
     if spec.model not in MASKED_LANGUAGE_MODELS:
         raise ConfigError(f"model: {run.model} is a {spec.model}, which predicts no masked tokens; give the encoder")
     sampling, corpus = recorded_sampling(model, spec), run.out / DATA / "corpus"
-    adaptation(run, spec, sampling, corpus)  # wrong settings are refused before the texts are read
+    given = merged_settings(with_overrides({}, run.settings), given or {})
+    pretraining = partial(adaptation, run.model, spec, sampling, corpus, given)
+    pretraining()  # wrong settings are refused before the texts are read
     RunDirectory(run.out).validate_is_run_or_new()
     Texts.of(run).build(corpus, Tokenizer.load(model))
     described = read_description(corpus)["splits"]
     length = min(sampling["max_length"], _tokens_per_document(corpus))
-    settings = adaptation(run, spec, sampling, corpus, length=length, validates=bool(described["validation"]))
+    settings = pretraining(length=length, validates=bool(described["validation"]))
     return pretrain(settings, run.out, callbacks=callbacks)
 
 
 def adaptation(
-    run: AdaptRun,
+    model: str,
     spec: ModelSpec,
     sampling: Mapping[str, Any],
     corpus: Path,
+    given: Mapping[str, Any],
     *,
     length: float = 128,
     validates: bool = True,
 ) -> PretrainRun:
-    """The settings of pretraining: those of the recipe, with architecture and examples of the model.
+    """The settings of pretraining: `given` and those of the recipe, with architecture and examples of the model.
 
     `length` are the tokens of an example; the shorter, the more are in a batch, so that it has 2,000 to 4,000 tokens.
     """
@@ -92,13 +100,13 @@ def adaptation(
         "corpus": str(corpus),
         "model": spec.config.to_dict(),
         "sampling": dict(sampling),
-        "init_checkpoint": run.model,
+        "init_checkpoint": model,
         "batch_size": examples,
         "microbatch_size": min(examples, 64),
     }
     if not validates:
         values["max_eval_examples"] = 0
-    return PretrainRun.parse(with_overrides(values, run.settings), where="adapt")
+    return PretrainRun.parse(merged_settings(values, given), where="adapt")
 
 
 @dataclass(frozen=True)

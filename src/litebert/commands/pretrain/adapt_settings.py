@@ -7,6 +7,8 @@ from pydantic import Field
 
 from litebert.settings import Settings
 
+DocumentEnd = Literal["line", "blank_line", "file"]
+
 
 class AdaptRun(Settings):
     """The settings of further pretraining on text of a domain."""
@@ -20,7 +22,7 @@ class AdaptRun(Settings):
     """Run directory to create or to resume."""
     text: str = "text"
     """Column of the text in tables, key in JSON lines."""
-    documents: Literal["line", "blank_line", "file"] = "line"
+    documents: DocumentEnd = "line"
     """What ends a document of a text file: the end of each line, a blank line, or only the end of the file."""
     settings: tuple[str, ...] = ()
     """SETTING=VALUE …, settings of pretraining, such as train.duration="4 epochs" or train.learning_rate=0.0005."""
