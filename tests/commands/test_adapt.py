@@ -7,14 +7,16 @@ import pytest
 import litebert
 from litebert.commands.pretrain.adapt import adapt, adaptation
 from litebert.commands.pretrain.adapt_settings import AdaptRun
+from litebert.commands.pretrain.adapt_texts import DomainTexts
 from litebert.corpus.format.shards import Corpus
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.errors import CheckpointError, ConfigError, DataError
-from litebert.files import read_json_object
+from litebert.files import locked, read_json_object
 from litebert.model.io.model_directory import load_model, save_model
 from litebert.model.io.model_spec import ModelSpec
 from litebert.model.models import ForMaskedLM, ForPretraining, ForSequenceClassification
-from litebert.settings import with_overrides
+from litebert.settings import read_yaml, with_overrides
+from litebert.training.callbacks.callback import Callback
 
 TEXTS = ["the film was good, really", "the music was awful", "a story of an old actor", "bad, in 1999"]
 SAMPLING = SamplingSettings(max_length=32, pairing="none", single_segment=True, causal_fraction=0.5).to_dict()
@@ -44,9 +46,7 @@ def test_rows_of_tables_and_lines_of_files_are_trained_on(encoder, table, tmp_pa
     lines = tmp_path / "more.txt"
     lines.write_text("the old actor\nwas good\n")
     result = adapt(run_of(encoder, table, lines, out=tmp_path / "out"))
-    data = tmp_path / "out" / "data" / "corpus"
-    documents = sum(Corpus.open(data, split).num_documents for split in ("train", "validation"))
-    assert documents == 8 * len(TEXTS) + 2
+    assert documents(tmp_path / "out") == 8 * len(TEXTS) + 2
     assert result.steps == 2
     before, after = load_model(encoder).state_dict(), load_model(result.model).state_dict()
     assert before.keys() == after.keys()
@@ -64,32 +64,72 @@ def test_the_same_command_returns_the_result_and_other_texts_are_refused(encoder
     first = adapt(run)
     assert adapt(run) == first
     table.write_text(table.read_text().replace("good", "fine"))
-    with pytest.raises(ConfigError, match=r"texts: not those of .*corpus, which exists"):
+    with pytest.raises(ConfigError, match=r"texts: not those of .*corpus; restore them"):
         adapt(run)
 
 
-def test_few_documents_are_all_trained_on(encoder, tmp_path, caplog):
-    text = tmp_path / "book.txt"
-    text.write_text("the film was good. the music was awful.\n\na story.\n")
-    result = adapt(run_of(encoder, text, out=tmp_path / "out", documents="file"))
-    assert "fewer than 10 documents, so none is kept for validation" in caplog.text
+@pytest.mark.parametrize("text", ["the film was good. bad.\n\na story.\n", "the film was good\n" * 40])
+def test_texts_that_are_too_few_for_validation_are_all_trained_on(encoder, tmp_path, caplog, text):
+    (tmp_path / "text.txt").write_text(text)
+    result = adapt(run_of(encoder, tmp_path / "text.txt", out=tmp_path / "out"))
+    assert "too few different documents for a validation split, so all are trained on" in caplog.text
     assert result.end is None
+
+
+def documents(out):
+    corpus = out / "data" / "corpus"
+    return sum(Corpus.open(corpus, split).num_documents for split in ("train", "validation"))
+
+
+def test_directories_globs_and_json_lines_are_read_and_equal_documents_once(encoder, table, tmp_path):
+    texts = tmp_path / "texts" / "more"
+    texts.mkdir(parents=True)
+    (texts / "a.tsv").write_text("review\nthe old actor\n")
+    (texts / "b.jsonl").write_text('{"review": "music, good"}\n{"review": null}\n{"review": "the old actor"}\n')
+    (texts / "c.txt").write_text("a film of 2024\n")
+    (texts / "notes.pdf").touch()
+    adapt(run_of(encoder, tmp_path / "texts", f"{tmp_path}/texts/m*", table, out=tmp_path / "out"))
+    assert documents(tmp_path / "out") == 8 * len(TEXTS) + 3
+
+
+def test_names_of_data_sets_are_part_of_the_fingerprint(tmp_path):
+    names = ("hf:stanfordnlp/imdb", "hf:stanfordnlp/imdb:test")
+    found = {DomainTexts.of(run_of("model", name, out=tmp_path)).fingerprint for name in names}
+    assert len(found) == 2
+
+
+def test_batches_are_larger_for_short_texts(encoder, table, tmp_path):
+    run = run_of(encoder, table, out=tmp_path / "out")
+    adapt(run)
+    assert read_yaml(run.out / "settings.yaml")["batch_size"] == 128
+
+
+def test_a_stopped_run_continues(encoder, table, tmp_path):
+    class Stop(Callback):
+        def on_step(self, run, record):
+            raise KeyboardInterrupt
+
+    run = run_of(encoder, table, out=tmp_path / "out")
+    with pytest.raises(KeyboardInterrupt):
+        adapt(run, callbacks=[Stop()])
+    assert adapt(run).steps == 2
 
 
 def test_a_pattern_of_tables_is_read(encoder, table, tmp_path):
     table.with_name("others.tsv").write_text("review\nthe old actor\n")
     adapt(run_of(encoder, tmp_path / "*.csv", tmp_path / "*.tsv", out=tmp_path / "out"))
-    data = tmp_path / "out" / "data" / "corpus"
-    assert sum(Corpus.open(data, split).num_documents for split in ("train", "validation")) == 33
+    assert documents(tmp_path / "out") == 33
 
 
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [
         ({"settings": ("train.duratio=1",)}, ConfigError, "adapt: unknown setting 'train.duratio'"),
+        ({"settings": ("model.num_hidden_layers=1",)}, ConfigError, "settings: model: given by MODEL and TEXTS"),
+        ({"settings": ("corpus=c", "init_checkpoint=m")}, ConfigError, "settings: corpus, init_checkpoint: given by"),
         ({"text": "text"}, DataError, "no column 'text'"),
-        ({"texts": ("absent.csv",)}, DataError, "absent.csv: no such file; check the path"),
-        ({"texts": ("absent.txt",)}, DataError, "absent.txt"),
+        ({"texts": ("absent.csv",)}, DataError, "absent.csv: no such file, and no file matches it"),
+        ({"texts": ("absent.txt",)}, DataError, "absent.txt: no such file, and no file matches it"),
         ({"model": "absent"}, CheckpointError, "absent: no such directory"),
     ],
 )
@@ -98,6 +138,47 @@ def test_wrong_arguments_leave_no_directory(encoder, table, tmp_path, change, er
     with pytest.raises(error, match=message):
         adapt(run)
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("other.csv", "text\na\n", "no column 'review'"),
+        ("blank.txt", "\n\n", "the files have no text"),
+        ("picture.png", "x", "picture.png: unknown file format"),
+        ("folder/picture.png", "x", "folder: no files of text; expected names ending in"),
+    ],
+)
+def test_files_without_texts_leave_no_directory(encoder, table, tmp_path, name, content, message):
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).write_text(content)
+    given = tmp_path / name.partition("/")[0]
+    texts = [given] if name == "blank.txt" else [table, given]
+    with pytest.raises(DataError, match=message):
+        adapt(run_of(encoder, *texts, out=tmp_path / "out"))
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_run_of_another_command_is_left_alone(encoder, table, tmp_path):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "settings.yaml").write_text("command: finetune\n")
+    with pytest.raises(ConfigError, match="out: is a run of another command; choose another --out"):
+        adapt(run_of(encoder, table, out=tmp_path / "out"))
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["settings.yaml"]
+
+
+def test_several_processes_are_refused(encoder, table, tmp_path, monkeypatch):
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with pytest.raises(ConfigError, match="adapt: runs in one process; for several, `litebert pretrain`"):
+        adapt(run_of(encoder, table, out=tmp_path / "out"))
+
+
+def test_two_builds_at_once_are_refused(encoder, table, tmp_path):
+    with (
+        locked(tmp_path / "out" / "data" / "texts.lock", busy=ConfigError("busy")),
+        pytest.raises(ConfigError, match="corpus: is being built by another command"),
+    ):
+        adapt(run_of(encoder, table, out=tmp_path / "out"))
 
 
 def test_a_classifier_is_refused(small_config, tiny_tokenizer, table, tmp_path):
@@ -115,28 +196,60 @@ def test_another_directory_is_not_written_into(encoder, table, tmp_path):
         adapt(run_of(encoder, table, out=tmp_path / "out"))
 
 
-def test_a_masked_language_model_without_a_pair_head_can_be_adapted(small_config, tiny_tokenizer, table, tmp_path):
+def test_a_model_without_a_record_predicts_masked_tokens_alone(small_config, tiny_tokenizer, table, tmp_path, caplog):
+    caplog.set_level("INFO")
     model = save_model(ForMaskedLM(small_config), tmp_path / "model", extra_files=tiny_tokenizer.files())
-    settings = (*QUICK, "sampling.max_length=32")
-    assert adapt(run_of(model, table, out=tmp_path / "out", settings=settings)).steps == 2
+    assert adapt(run_of(model, table, out=tmp_path / "out")).steps == 2
+    assert "has no record of its pretraining, so 15 % of the tokens are masked and no pairs trained" in caplog.text
+    sampling = read_yaml(tmp_path / "out" / "settings.yaml")["sampling"]
+    assert (sampling["pairing"], sampling["causal_fraction"]) == ("none", 0)
+
+
+@pytest.mark.parametrize(("text", "expected"), [("a film. ", "none"), ("The film was good. The music was bad.", "sop")])
+def test_pairs_of_segments_are_trained_where_documents_have_sentences(
+    small_config, tiny_tokenizer, tmp_path, text, expected
+):
+    record = {"sampling": SamplingSettings(max_length=32, pairing="sop").to_dict()}
+    files = {**tiny_tokenizer.files(), "pretraining_settings.json": json.dumps(record).encode()}
+    model = save_model(ForPretraining(small_config, pairing="sop"), tmp_path / "model", extra_files=files)
+    (tmp_path / "a.txt").write_text("".join(f"{number} {text}\n" for number in range(40)))
+    adapt(run_of(model, tmp_path / "a.txt", out=tmp_path / "out"))
+    assert read_yaml(tmp_path / "out" / "settings.yaml")["sampling"]["pairing"] == expected
 
 
 def settings_of(config, corpus, given=(), **options):
     spec = ModelSpec(model="ForPretraining", config=config)
-    return adaptation("m", spec, SAMPLING, corpus, with_overrides({}, given), **options)
+    return adaptation("m", spec, corpus, with_overrides({}, given), SAMPLING, **options)
 
 
-@pytest.mark.parametrize(("length", "expected"), [(8.0, (128, 64)), (50.0, (64, 64)), (128.0, (32, 32))])
-def test_short_examples_have_larger_batches(small_config, tmp_path, length, expected):
-    found = settings_of(small_config, tmp_path, length=length)
+@pytest.mark.parametrize(
+    ("length", "given", "expected"),
+    [
+        (8.0, (), (128, 64)),
+        (50.0, (), (128, 64)),  # examples have 32 tokens
+        (50.0, ("sampling.max_length=60",), (64, 64)),
+        (128.0, ("sampling.max_length=64",), (64, 64)),
+        (128.0, ("sampling.max_length=90",), (32, 32)),
+        (8.0, ("batch_size=7", "microbatch_size=7"), (7, 7)),
+    ],
+)
+def test_short_examples_have_larger_batches(small_config, tmp_path, length, given, expected):
+    found = settings_of(small_config.replace(max_position_embeddings=96), tmp_path, given, length=length)
     assert (found.batch_size, found.microbatch_size) == expected
-    assert settings_of(small_config, tmp_path, ["batch_size=7", "microbatch_size=7"], length=length).batch_size == 7
 
 
-@pytest.mark.parametrize(("hidden_size", "optimizer", "rate"), [(384, "muon", 0.001), (768, "adamw", 1e-4)])
-def test_wide_encoders_have_adamw(small_config, tmp_path, hidden_size, optimizer, rate):
-    train = settings_of(small_config.replace(hidden_size=hidden_size), tmp_path).train
-    assert (train.optimizer, train.learning_rate) == (optimizer, rate)
+@pytest.mark.parametrize(
+    ("hidden_size", "given", "optimizer", "rates"),
+    [
+        (384, (), "muon", (0.001, 0.1)),
+        (768, (), "adamw", (1e-4, 0.01)),
+        (384, ("train.optimizer=adamw",), "adamw", (1e-4, 0.01)),
+        (768, ("train.optimizer=lamb", "train.learning_rate=0.002"), "lamb", (0.002, 0.01)),
+    ],
+)
+def test_rates_are_those_of_the_optimizer(small_config, tmp_path, hidden_size, given, optimizer, rates):
+    train = settings_of(small_config.replace(hidden_size=hidden_size), tmp_path, given).train
+    assert (train.optimizer, (train.learning_rate, train.weight_decay)) == (optimizer, rates)
 
 
 def test_python_has_the_settings_by_their_names(encoder, table, tmp_path):

@@ -16,12 +16,12 @@ class AdaptRun(Settings):
     model: str
     """Pretrained model or run directory, or a name on the hub."""
     texts: tuple[str, ...] = Field(min_length=1)
-    """Files, globs or directories: .csv and .tsv, .jsonl, .parquet, in which a row is a document; .txt, .md; data sets
-    of the hub as hf:OWNER/NAME."""
+    """Files, globs or directories: .csv, .tsv, .jsonl and .parquet, in which a row is a document; .txt and .md; data
+    sets of the hub as hf:OWNER/NAME. Equal documents are read once."""
     out: Path
     """Run directory to create or to resume."""
     text: str = "text"
-    """Column of the text in tables, key in JSON lines."""
+    """Column of the text, key in JSON lines."""
     documents: DocumentEnd = "line"
     """What ends a document of a text file: the end of each line, a blank line, or only the end of the file."""
     settings: tuple[str, ...] = ()

@@ -37,6 +37,10 @@ OTHER_SPLIT_ADVICE: Mapping[Split, str] = {
 }
 
 
+class EmptySplitError(DataError):
+    """A split that was asked for has no documents."""
+
+
 def refuse_common_files(sources: Sequence[str]) -> None:
     """Raise a ConfigError if a file was found twice: among the validation files and among the others."""
     counts = Counter(source if is_dataset_name(source) else Path(source).resolve() for source in sources)
@@ -55,10 +59,10 @@ def refuse_empty_split(
     documents: int,
     requested: Mapping[Split, bool],
 ) -> None:
-    """Raise a DataError if a requested split has no documents; `documents` is the number of documents of both."""
+    """Raise EmptySplitError if a requested split has no documents; `documents` is the number of documents of both."""
     for split in SPLITS:
         if requested[split] and not entries[split]:
-            raise DataError(
+            raise EmptySplitError(
                 f"{out}: not built, because the {split} split has no documents (documents: {documents:,}, "
                 f"validation_fraction: {settings.validation_fraction}); {_cause(split, documents, settings)}; "
                 f"or {OTHER_SPLIT_ADVICE[split]}"
