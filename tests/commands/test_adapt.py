@@ -1,6 +1,7 @@
 """`litebert adapt`: a pretrained encoder is pretrained further on text of a domain."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -64,7 +65,7 @@ def test_the_same_command_returns_the_result_and_other_texts_are_refused(encoder
     first = adapt(run)
     assert adapt(run) == first
     table.write_text(table.read_text().replace("good", "fine"))
-    with pytest.raises(ConfigError, match=r"texts: not those of .*corpus; restore them"):
+    with pytest.raises(ConfigError, match="corpus: is of other texts, another column or other documents"):
         adapt(run)
 
 
@@ -77,24 +78,26 @@ def test_texts_that_are_too_few_for_validation_are_all_trained_on(encoder, tmp_p
 
 
 def documents(out):
-    corpus = out / "data" / "corpus"
+    corpus = out / "data" / "adapt" / "corpus"
     return sum(Corpus.open(corpus, split).num_documents for split in ("train", "validation"))
 
 
-def test_directories_globs_and_json_lines_are_read_and_equal_documents_once(encoder, table, tmp_path):
+def test_directories_globs_and_json_lines_are_read_and_equal_documents_once(encoder, table, tmp_path, caplog):
     texts = tmp_path / "texts" / "more"
     texts.mkdir(parents=True)
     (texts / "a.tsv").write_text("review\nthe old actor\n")
     (texts / "b.jsonl").write_text('{"review": "music, good"}\n{"review": null}\n{"review": "the old actor"}\n')
     (texts / "c.txt").write_text("a film of 2024\n")
     (texts / "notes.pdf").touch()
-    adapt(run_of(encoder, tmp_path / "texts", f"{tmp_path}/texts/m*", table, out=tmp_path / "out"))
+    (tmp_path / "texts" / "empty").mkdir()
+    adapt(run_of(encoder, tmp_path / "texts", f"{tmp_path}/texts/*", table, out=tmp_path / "out"))
     assert documents(tmp_path / "out") == 8 * len(TEXTS) + 3
+    assert "more: 1 files of other formats are not read" in caplog.text
 
 
-def test_names_of_data_sets_are_part_of_the_fingerprint(tmp_path):
+def test_names_of_data_sets_are_part_of_the_fingerprint(tiny_tokenizer, tmp_path):
     names = ("hf:stanfordnlp/imdb", "hf:stanfordnlp/imdb:test")
-    found = {DomainTexts.of(run_of("model", name, out=tmp_path)).fingerprint for name in names}
+    found = {DomainTexts.of(run_of("model", name, out=tmp_path)).fingerprint(tiny_tokenizer) for name in names}
     assert len(found) == 2
 
 
@@ -125,8 +128,15 @@ def test_a_pattern_of_tables_is_read(encoder, table, tmp_path):
     ("change", "error", "message"),
     [
         ({"settings": ("train.duratio=1",)}, ConfigError, "adapt: unknown setting 'train.duratio'"),
-        ({"settings": ("model.num_hidden_layers=1",)}, ConfigError, "settings: model: given by MODEL and TEXTS"),
-        ({"settings": ("corpus=c", "init_checkpoint=m")}, ConfigError, "settings: corpus, init_checkpoint: given by"),
+        (
+            {"settings": ("model.num_hidden_layers=1",)},
+            ConfigError,
+            "settings: model: as the model and the texts",
+        ),
+        ({"settings": ("corpus=c", "init_checkpoint=m")}, ConfigError, "settings: corpus, init_checkpoint: as the"),
+        ({"settings": ("train=5",)}, ConfigError, "adapt: .*train"),
+        ({"settings": ("sampling=x",)}, ConfigError, "adapt: .*sampling"),
+        ({"settings": ("sampling.max_length=x",)}, ConfigError, "adapt: .*sampling.max_length"),
         ({"text": "text"}, DataError, "no column 'text'"),
         ({"texts": ("absent.csv",)}, DataError, "absent.csv: no such file, and no file matches it"),
         ({"texts": ("absent.txt",)}, DataError, "absent.txt: no such file, and no file matches it"),
@@ -162,9 +172,43 @@ def test_files_without_texts_leave_no_directory(encoder, table, tmp_path, name, 
 def test_a_run_of_another_command_is_left_alone(encoder, table, tmp_path):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "settings.yaml").write_text("command: finetune\n")
-    with pytest.raises(ConfigError, match="out: is a run of another command; choose another --out"):
+    with pytest.raises(ConfigError, match="out: is no run of `adapt`, or its corpus was removed; choose another --out"):
         adapt(run_of(encoder, table, out=tmp_path / "out"))
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["settings.yaml"]
+
+
+def test_a_folder_of_data_of_the_user_is_left_alone(encoder, table, tmp_path):
+    data = tmp_path / "out" / "data"
+    data.mkdir(parents=True)
+    (data / "texts.json").write_text("{}")
+    with pytest.raises(ConfigError, match="out: exists and is not a run of `adapt`; choose another --out"):
+        adapt(run_of(encoder, table, out=tmp_path / "out"))
+    assert (data / "texts.json").read_text() == "{}"
+
+
+def test_a_directory_that_was_there_stays_if_nothing_can_be_built(encoder, tmp_path):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "blank.txt").write_text("\n")
+    with pytest.raises(DataError, match="the files have no text"):
+        adapt(run_of(encoder, tmp_path / "blank.txt", out=tmp_path / "out"))
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_a_corpus_without_a_record_is_not_taken(encoder, table, tmp_path):
+    run = run_of(encoder, table, out=tmp_path / "out")
+    adapt(run)
+    (run.out / "data" / "adapt" / "texts.json").unlink()
+    with pytest.raises(CheckpointError, match=r"texts.json: missing; choose another --out"):
+        adapt(run)
+
+
+def test_the_same_files_by_other_names_are_the_same_texts(encoder, table, tmp_path, monkeypatch):
+    other = tmp_path / "a" / "other.csv"
+    other.parent.mkdir()
+    other.write_text("review\nthe old actor\n")
+    first = adapt(run_of(encoder, table, other, out=tmp_path / "out"))
+    monkeypatch.chdir(other.parent)
+    assert adapt(run_of(encoder, "../texts.csv", "other.csv", "./other.csv", out=Path("../out"))) == first
 
 
 def test_several_processes_are_refused(encoder, table, tmp_path, monkeypatch):
@@ -175,7 +219,7 @@ def test_several_processes_are_refused(encoder, table, tmp_path, monkeypatch):
 
 def test_two_builds_at_once_are_refused(encoder, table, tmp_path):
     with (
-        locked(tmp_path / "out" / "data" / "texts.lock", busy=ConfigError("busy")),
+        locked(tmp_path / "out" / "data" / "adapt" / "texts.lock", busy=ConfigError("busy")),
         pytest.raises(ConfigError, match="corpus: is being built by another command"),
     ):
         adapt(run_of(encoder, table, out=tmp_path / "out"))

@@ -153,7 +153,8 @@ def adapt(
         text: column of the text in tables, key in JSON lines.
         documents: what ends a document of a text file: `line`, `blank_line` or `file`.
         callbacks: as of `pretrain`.
-        settings: as of `pretrain`.
+        settings: as of `pretrain`, but not those that the model and the texts give: `model`, `corpus`, `init` and
+            `init_checkpoint`.
     """
     given = placed(settings, PretrainRun, {"train": TrainSettings, "sampling": SamplingSettings})
     files = tuple(str(path) for path in _listed(texts))

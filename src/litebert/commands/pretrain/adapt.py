@@ -1,6 +1,6 @@
 """`litebert adapt`: a pretrained encoder is pretrained further on text of a task's own kind.
 
-Source: Gururangan et al. 2020, "Don't Stop Pretraining". The corpus is in the run directory, in `data/corpus`.
+Source: Gururangan et al. 2020, "Don't Stop Pretraining". The corpus is in the run directory, in `data/adapt/corpus`.
 """
 
 import logging
@@ -33,6 +33,8 @@ BATCH_SIZES: Final = {32: 128, 64: 64}
 """Tokens of an example up to which a batch has so many; 32 of longer ones."""
 FROM_THE_MODEL: Final = ("corpus", "model", "init", "init_checkpoint")
 """Settings of pretraining that are those of the model and of the texts."""
+FOLDER: Final = "adapt"
+"""Of the corpus, in the data of the run."""
 NO_PAIRS: Final = {"pairing": "none", "single_segment": True}
 MIN_SENTENCES: Final = 1.5
 """Of a document on average, without which there are no pairs of segments."""
@@ -54,18 +56,21 @@ def adapt(
         raise ConfigError("adapt: runs in one process; for several, `litebert pretrain` with init_checkpoint=MODEL")
     given = merged_settings(with_overrides({}, run.settings), given or {})
     if fixed := [name for name in FROM_THE_MODEL if name in given]:
-        raise ConfigError(f"settings: {', '.join(fixed)}: given by MODEL and TEXTS; leave it out, or use `pretrain`")
+        raise ConfigError(
+            f"settings: {', '.join(fixed)}: as the model and the texts have it; leave it out, or use `pretrain`"
+        )
     model = model_directory(run.model)
     spec = read_model_spec(model)
     if spec.model not in MASKED_LANGUAGE_MODELS:
         raise ConfigError(f"model: {run.model} is a {spec.model}, which predicts no masked tokens; give the encoder")
-    sampling, corpus = sampling_of(model, spec), run.out / DATA / "corpus"
-    pretraining = partial(adaptation, run.model, spec, corpus, given)
-    pretraining(sampling)  # wrong settings are refused before the texts are read
-    _validate_own_run(run.out, corpus)
-    DomainTexts.of(run).build(corpus, Tokenizer.load(model))
+    sampling, folder = sampling_of(model, spec), run.out.resolve() / DATA / FOLDER
+    pretraining = partial(adaptation, run.model, spec, folder / "corpus", given)
+    drawn = pretraining(sampling).sampling  # wrong settings are refused before the texts are read
+    _validate_own_run(run.out, folder)
+    corpus = DomainTexts.of(run).build(folder, Tokenizer.load(model))
     train = Corpus.open(corpus, "train")
-    if sampling["pairing"] != "none" and train.num_sentences < MIN_SENTENCES * train.num_documents:
+    few_sentences = train.num_sentences < MIN_SENTENCES * train.num_documents
+    if drawn.pairing != "none" and few_sentences and "pairing" not in given.get("sampling", {}):
         logger.info("most documents are one sentence, so no pairs of segments are trained")
         sampling = {**sampling, **NO_PAIRS}
     length = train.num_tokens / train.num_documents
@@ -93,33 +98,31 @@ def adaptation(
 ) -> PretrainRun:
     """The settings of pretraining: `given` and those of the recipe, with architecture and examples of the model.
 
-    `length` are the tokens of a document; the shorter, the more examples are in a batch, so that it has 2,000 to 4,000
-    tokens.
+    `length` are the tokens of a document. The shorter the examples, the more are in a batch: at most 4,096 tokens, with
+    examples of at most 128.
     """
     values = load_recipe("default", command="adapt").settings
-    optimizer = given.get("train", {}).get("optimizer", "muon" if is_small(spec.config.hidden_size) else "adamw")
-    if optimizer != "muon":
+    given_train = given.get("train")
+    optimizer = given_train.get("optimizer") if isinstance(given_train, Mapping) else None
+    if (optimizer or ("muon" if is_small(spec.config.hidden_size) else "adamw")) != "muon":
         others = {name: value for name, value in values["train"].items() if not name.startswith("muon")}
-        values["train"] = {**others, **ADAMW, "optimizer": optimizer}
-    drawn = merged_settings(sampling, given.get("sampling", {}))
-    shortest = min(length, drawn["max_length"])
-    examples = next((size for most, size in BATCH_SIZES.items() if shortest <= most), 32)
-    values |= {
-        "corpus": str(corpus),
-        "model": spec.config.to_dict(),
-        "sampling": drawn,
-        "init_checkpoint": model,
-        "batch_size": examples,
-        "microbatch_size": min(examples, 64),
-    }
+        values["train"] = {**others, **ADAMW, "optimizer": "adamw"}
+    values |= {"corpus": str(corpus), "model": spec.config.to_dict(), "sampling": dict(sampling)}
+    values |= {"init_checkpoint": model, "batch_size": 32, "microbatch_size": 32}
     if not validates:
         values["max_eval_examples"] = 0
-    return PretrainRun.parse(merged_settings(values, given), where="adapt")
+    run = PretrainRun.parse(merged_settings(values, given), where="adapt")
+    longest = min(length, run.sampling.max_length)
+    examples = next((size for most, size in BATCH_SIZES.items() if longest <= most), 32)
+    batch = {"batch_size": examples, "microbatch_size": min(examples, 64)}
+    return run.replace(**{name: size for name, size in batch.items() if name not in given})
 
 
-def _validate_own_run(out: Path, corpus: Path) -> None:
+def _validate_own_run(out: Path, folder: Path) -> None:
     """Raise ConfigError if there is something at `out` that is no run of `adapt`."""
     directory = RunDirectory(out)
     directory.validate_is_run_or_new()
-    if directory.settings_file.exists() and not corpus.exists():
-        raise ConfigError(f"{out}: is a run of another command; choose another --out")
+    if directory.settings_file.exists() and not (folder / "corpus").exists():
+        raise ConfigError(f"{out}: is no run of `adapt`, or its corpus was removed; choose another --out")
+    if folder.parent.exists() and set(folder.parent.iterdir()) - {folder}:
+        raise ConfigError(f"{out}: exists and is not a run of `adapt`; choose another --out")

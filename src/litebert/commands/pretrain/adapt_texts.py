@@ -5,7 +5,6 @@ import logging
 import shutil
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Self
@@ -18,7 +17,7 @@ from litebert.corpus.corpus_settings import CorpusSettings
 from litebert.corpus.readers.documents import Document, find_files, read_documents
 from litebert.corpus.readers.folders import files_below
 from litebert.corpus.readers.text_readers import FOLDER_ENDINGS
-from litebert.errors import ConfigError, DataError, LitebertError
+from litebert.errors import ConfigError, DataError
 from litebert.files import locked, read_json_object, write_json
 from litebert.hub_datasets import is_dataset_name
 from litebert.tasks.readers.tables import iter_tables
@@ -29,6 +28,8 @@ TABLES: Final = (".csv", ".tsv", ".jsonl", ".parquet")
 """Endings of files whose rows are documents."""
 ENDINGS: Final = (*FOLDER_ENDINGS, ".csv", ".tsv", ".csv.gz", ".tsv.gz")
 """Endings of the files that are read of a directory."""
+RECORD: Final = "texts.json"
+"""File beside the corpus with the fingerprint of its texts."""
 ROWS_AT_A_TIME: Final = 1024
 VALIDATION_FRACTION: Final = 0.02
 
@@ -56,42 +57,49 @@ class DomainTexts:
         settings = CorpusSettings(
             documents=run.documents, text_key=run.text, dedup_exact=True, validation_fraction=VALIDATION_FRACTION
         )
-        return cls(sorted(tables.values()), files, run.text, settings)
-
-    @property
-    def fingerprint(self) -> str:
-        """Of the settings, of the content of the files and of the names of data sets of the hub."""
-        sets = [str(file) for file in self.files if is_dataset_name(file)]
-        local = [*self.tables, *(file for file in self.files if not is_dataset_name(file))]
-        return fingerprint_of({**self.settings.to_dict(), "data_sets": sets}, inputs=local)
+        # The same files, named in another way, are the same texts.
+        return cls([tables[path] for path in sorted(tables)], sorted(files, key=Path.resolve), run.text, settings)
 
     def documents(self) -> Iterator[Document]:
         """A document for each row of the tables, then those of the other files."""
         for table in self.tables:
             for part in iter_tables(table, rows_per_table=ROWS_AT_A_TIME):
                 for row, text in zip(part.rows, part.texts(self.column), strict=True):
-                    yield Document(f"{table}:{row.line}", tuple(text.splitlines()))
+                    yield Document(f"{table}:{row.line}", tuple(filter(None, map(str.strip, text.splitlines()))))
         yield from read_documents(self.files, self.settings, Counter())
 
-    def build(self, corpus: Path, tokenizer: Tokenizer) -> None:
-        """Build `corpus` unless it is there; ConfigError if it is of other texts.
+    def fingerprint(self, tokenizer: Tokenizer) -> str:
+        """Of the settings, the tokenizer, the content of the files and the names of data sets of the hub."""
+        sets = [str(file) for file in self.files if is_dataset_name(file)]
+        local = [*self.tables, *(file for file in self.files if not is_dataset_name(file))]
+        settings = {**self.settings.to_dict(), "data_sets": sets, "tokenizer": tokenizer.fingerprint}
+        return fingerprint_of(settings, inputs=local)
 
-        Equal documents are read once. Where they are too few for a validation split all are trained on.
+    def build(self, folder: Path, tokenizer: Tokenizer) -> Path:
+        """The corpus of the texts in `folder`, which is built if it is not there; ConfigError if it is another one.
+
+        Equal documents are read once. Where they are too few for a validation split all are trained on. Nothing is left
+        of a corpus that cannot be built.
         """
-        record, content = corpus.with_name("texts.json"), {"fingerprint": self.fingerprint}
-        busy = ConfigError(f"{corpus}: is being built by another command; wait until it ends")
-        lock = corpus.with_name("texts.lock")
-        with locked(lock, busy=busy):
+        corpus, fingerprint = folder / "corpus", self.fingerprint(tokenizer)
+        if corpus.exists():
+            return _validated(corpus, fingerprint)
+        new = [each for each in (folder, *folder.parents[:2]) if not each.exists()]
+        lock = folder / "texts.lock"
+        with locked(lock, busy=ConfigError(f"{corpus}: is being built by another command; wait until it ends")):
             if corpus.exists():
-                if read_json_object(record, if_missing="choose another --out") != content:
-                    raise ConfigError(f"texts: not those of {corpus}; restore them, or choose another --out")
-                return
-            write_json(record, content)
+                return _validated(corpus, fingerprint)
+            write_json(folder / RECORD, {"fingerprint": fingerprint})
             try:
                 self._build(corpus, tokenizer)
-            except LitebertError:
-                _remove([record, lock, corpus.with_name(f".{corpus.name}.building")])
+            except DataError:
+                shutil.rmtree(folder / f".{corpus.name}.building", ignore_errors=True)
+                for file in (folder / RECORD, lock):
+                    file.unlink(missing_ok=True)
+                for each in new:
+                    each.rmdir()
                 raise
+        return corpus
 
     def _build(self, corpus: Path, tokenizer: Tokenizer) -> None:
         try:
@@ -101,17 +109,18 @@ class DomainTexts:
             build_corpus(self.documents(), tokenizer, self.settings.replace(validation_fraction=0), corpus)
 
 
-def _remove(paths: Sequence[Path]) -> None:
-    """Remove what a failed build has written, and the directories above it that are empty then."""
-    for path in paths:
-        shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
-    with suppress(OSError):
-        paths[0].parent.rmdir()
-        paths[0].parent.parent.rmdir()
+def _validated(corpus: Path, fingerprint: str) -> Path:
+    record = read_json_object(corpus.with_name(RECORD), if_missing="choose another --out")
+    if record.get("fingerprint") != fingerprint:
+        raise ConfigError(
+            f"{corpus}: is of other texts, another column or other documents, or of the vocabulary of another model; "
+            "give those of this run, or choose another --out"
+        )
+    return corpus
 
 
 def _is_table(path: Path) -> bool:
-    return not is_dataset_name(path) and path.suffix != ".zst" and format_ending(path) in TABLES
+    return not is_dataset_name(path) and format_ending(path) in TABLES
 
 
 def _paths(pattern: str) -> list[Path]:
@@ -123,10 +132,15 @@ def _paths(pattern: str) -> list[Path]:
     matches = [path] if path.exists() else [Path(name) for name in glob.glob(pattern, recursive=True)]  # noqa: PTH207
     if not matches:
         raise DataError(f"{pattern}: no such file, and no file matches it as a pattern; give an existing path")
-    return [file for match in matches for file in (_files_in(match) if match.is_dir() else [match])]
+    files = [file for match in matches for file in (_files_in(match) if match.is_dir() else [match])]
+    if not files:
+        raise DataError(f"{pattern}: no files of text; expected names ending in {', '.join(ENDINGS)}")
+    return files
 
 
 def _files_in(directory: Path) -> list[Path]:
-    if found := [file for file in files_below(directory) if file.name.endswith(ENDINGS)]:
-        return found
-    raise DataError(f"{directory}: no files of text; expected names ending in {', '.join(ENDINGS)}")
+    files = [*files_below(directory)]
+    found = [file for file in files if file.name.lower().endswith(ENDINGS)]
+    if others := len(files) - len(found):
+        logger.warning("%s: %d files of other formats are not read", directory, others)
+    return found

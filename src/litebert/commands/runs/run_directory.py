@@ -22,7 +22,7 @@ R = TypeVar("R", bound=Result)
 logger = logging.getLogger(__name__)
 
 DATA = "data"
-"""Folder for rows that the Python API was given in memory."""
+"""Folder for rows that the Python API was given in memory, and for the corpus of `litebert adapt`."""
 ENVIRONMENT = "environment.json"
 """Machine and versions, and what the run does, written when it begins."""
 _PERMISSION = "train.allow_config_changes"
