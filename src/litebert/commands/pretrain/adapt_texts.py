@@ -5,6 +5,7 @@ import logging
 import shutil
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Self
@@ -96,8 +97,9 @@ class DomainTexts:
                 shutil.rmtree(folder / f".{corpus.name}.building", ignore_errors=True)
                 for file in (folder / RECORD, lock):
                     file.unlink(missing_ok=True)
-                for each in new:
-                    each.rmdir()
+                with suppress(OSError):  # something else may be there by now
+                    for each in new:
+                        each.rmdir()
                 raise
         return corpus
 
