@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
-from litebert.commands.model_loading.exported_pipeline import ExportedPipeline, load_exported
+from litebert.commands.model_loading.exported_pipeline import ExportedFillMask, ExportedPipeline, load_exported
 from litebert.commands.predict.predict_settings import PredictRun
+from litebert.inference.backend import Backend
 from litebert.inference.predictor import Predictor
 from litebert.inference.task_pipeline import validate_no_threshold
 from litebert.runtime.export_metadata import is_export
@@ -17,8 +18,8 @@ from litebert.tasks.types.extractive_qa.question_settings import NoAnswerThresho
 class FileModel:
     """A loaded model."""
 
-    backend: Any
-    """A `TaskPipeline`, `FillMask` or `ExportedFillMask`; or a model without a head for predictions."""
+    backend: Backend | ExportedPipeline | ExportedFillMask
+    """What predicts in torch or in onnxruntime; in torch also a model without a head for predictions."""
     threshold: NoAnswerThreshold | None = None
     """When a question has no answer; None for models that always answer."""
 
