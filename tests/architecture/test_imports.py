@@ -93,6 +93,18 @@ def test_folders_of_a_package_depend_on_each_other_in_one_direction(package):
         pytest.fail(f"{package}: {' imports '.join(reversed(error.args[1]))}")
 
 
+PREDICT = {"predict", "embed", "evaluate", "ensemble", "compare", "glue_submission"}
+
+
+def test_commands_that_predict_do_not_import_each_other():
+    offenders = []
+    for path, tree in FILES.items():
+        if path.parts[0] == "commands" and path.parts[1] in PREDICT:
+            others = tuple(f"litebert.commands.{name}." for name in PREDICT - {path.parts[1]})
+            offenders += [f"{path} imports {name}" for name in imported_modules(tree) if name.startswith(others)]
+    assert not offenders, "move what they share to row_files or several_models:\n" + "\n".join(offenders)
+
+
 def test_imports_follow_the_table():
     offenders = []
     for path, tree in FILES.items():

@@ -10,8 +10,8 @@ import tempfile
 import pytest
 
 from litebert.cli.main import main
-from litebert.commands.predict import input_file
 from litebert.commands.predict.file_model import FileModel
+from litebert.commands.row_files import input_file
 from litebert.inference.pipeline import Pipeline
 
 

@@ -9,8 +9,8 @@ from litebert.cli.main import main
 from litebert.commands.compare.compare import compare, difference_between, differences_from
 from litebert.commands.compare.compare_settings import CompareRun
 from litebert.commands.data_arguments import ColumnArguments
-from litebert.commands.ensemble.examples import examples_of_file, input_file
-from litebert.commands.ensemble.members import Member, predict_members
+from litebert.commands.several_models.examples import examples_of_file, input_file
+from litebert.commands.several_models.members import Member, predict_members
 from litebert.errors import ConfigError, DataError
 from litebert.inference.pipeline import Pipeline
 from litebert.model import matmul_speed
@@ -124,7 +124,9 @@ def test_one_model_is_in_memory_at_a_time(models, opinions, monkeypatch, precisi
 @pytest.mark.parametrize("precision", ["fp32", "auto"])
 def test_members_predict_on_the_device_that_is_asked_for(models, monkeypatch, precision):
     members, asked = list(map(Member.at, map(str, models(2)))), []
-    monkeypatch.setattr("litebert.commands.ensemble.members.usable_device", lambda *given: asked.append(given) or "cpu")
+    monkeypatch.setattr(
+        "litebert.commands.several_models.members.usable_device", lambda *given: asked.append(given) or "cpu"
+    )
     predict_members(members, [Example(text="a film")], labels=("bad", "good"), precision=precision, device="cuda")
     measured = [("cuda", "auto")] if precision == "auto" else []
     assert asked == [*measured, ("cuda", "fp32"), ("cuda", "fp32")]

@@ -11,7 +11,7 @@ from litebert.commands.embed.embed import embed
 from litebert.commands.embed.embed_settings import EmbedRun
 from litebert.commands.embed.vector_files import VectorSpec
 from litebert.commands.many_files.file_arguments import FileWorkers
-from litebert.commands.predict import input_file
+from litebert.commands.row_files import input_file
 from litebert.errors import CheckpointError, ConfigError, DataError, MissingExtraError
 from litebert.inference.embeddings.embedding_settings import EmbeddingSettings
 from litebert.inference.predictor import Predictor

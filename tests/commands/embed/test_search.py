@@ -8,7 +8,7 @@ import pytest
 from litebert.commands.embed.embed import embed
 from litebert.commands.embed.embed_settings import EmbedRun, SearchRun
 from litebert.commands.embed.search import search
-from litebert.commands.predict import input_file
+from litebert.commands.row_files import input_file
 from litebert.errors import ConfigError, DataError
 from litebert.inference import predictor
 from litebert.inference.embeddings.approximate_search import ApproximateIndex

@@ -6,12 +6,12 @@ import shutil
 
 import pytest
 
-from litebert.commands.ensemble import examples
 from litebert.commands.finetune.finetune import finetune
 from litebert.commands.finetune.finetune_settings import FinetuneRun
-from litebert.commands.predict import input_file
-from litebert.commands.predict.input_file import InputFile
-from litebert.commands.predict.resumable_output import Written
+from litebert.commands.row_files import input_file
+from litebert.commands.row_files.input_file import InputFile
+from litebert.commands.row_files.resumable_output import Written
+from litebert.commands.several_models import examples
 from litebert.errors import ConfigError, DataError
 from litebert.inference import pipeline
 from litebert.model import matmul_speed

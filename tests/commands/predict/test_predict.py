@@ -9,9 +9,9 @@ from dataclasses import asdict
 
 import pytest
 
-from litebert.commands.predict import input_file
 from litebert.commands.predict.predict import predict
 from litebert.commands.predict.predict_settings import PredictRun
+from litebert.commands.row_files import input_file
 from litebert.errors import ConfigError, DataError
 from litebert.inference.fill_mask import FillMask
 from litebert.inference.predictor import Predictor

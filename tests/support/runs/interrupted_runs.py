@@ -6,12 +6,12 @@ import sys
 
 import pytest
 
-from litebert.commands.predict import resumable_output
+from litebert.commands.row_files import resumable_output
 from support.programs.forks import ForkedPopen
 
 KILLED = """
 import os, pickle, signal, sys
-from litebert.commands.predict import input_file, resumable_output
+from litebert.commands.row_files import input_file, resumable_output
 
 input_file.ROWS_PER_WINDOW = 4
 save, saved = resumable_output._save_state, []

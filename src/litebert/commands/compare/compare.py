@@ -8,17 +8,17 @@ from statistics import fmean
 
 from litebert.commands.compare.compare_settings import CompareRun
 from litebert.commands.data_arguments import SplitExamples
-from litebert.commands.ensemble.examples import Examples, examples_of_file, examples_of_split, input_file
-from litebert.commands.ensemble.members import (
+from litebert.commands.model_arguments import set_threads
+from litebert.commands.prediction_files.scored_examples import ScoredExamples, table_of
+from litebert.commands.result import Result
+from litebert.commands.several_models.examples import Examples, examples_of_file, examples_of_split, input_file
+from litebert.commands.several_models.members import (
     Member,
     common_precision,
     members_at,
     predict_members,
     validate_label_order,
 )
-from litebert.commands.model_arguments import set_threads
-from litebert.commands.prediction_files.scored_examples import ScoredExamples, table_of
-from litebert.commands.result import Result
 from litebert.errors import ConfigError
 from litebert.settings import DeviceName, InferencePrecision
 from litebert.tasks.labelled_data import LabelledData, Task

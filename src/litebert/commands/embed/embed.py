@@ -24,9 +24,9 @@ from litebert.commands.many_files.file_workers import (
     with_kept_precision,
     write_files,
 )
-from litebert.commands.predict.input_file import InputFile
-from litebert.commands.predict.resumable_output import WindowResults, with_recorded_precision, write_predictions
 from litebert.commands.result import Result
+from litebert.commands.row_files.input_file import InputFile
+from litebert.commands.row_files.resumable_output import WindowResults, with_recorded_precision, write_predictions
 from litebert.device import resolve_device
 from litebert.files import sha256
 from litebert.inference.embeddings.embedder import Embedder

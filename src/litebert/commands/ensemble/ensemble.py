@@ -6,16 +6,24 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from litebert.commands.benchmark_predictions import (
+    submission_text,
+    validate_submission_name,
+)
 from litebert.commands.data_arguments import SplitExamples
 from litebert.commands.ensemble.ensemble_settings import EnsembleRun
-from litebert.commands.ensemble.examples import (
+from litebert.commands.model_arguments import set_threads
+from litebert.commands.result import Result
+from litebert.commands.row_files.input_file import InputFile, validate_output_directory
+from litebert.commands.row_files.resumable_output import output_fingerprint, recorded_precisions
+from litebert.commands.several_models.examples import (
     Examples,
     examples_of_file,
     examples_of_split,
     input_file,
     with_rows,
 )
-from litebert.commands.ensemble.members import (
+from litebert.commands.several_models.members import (
     Member,
     Predicted,
     averaged,
@@ -25,14 +33,6 @@ from litebert.commands.ensemble.members import (
     validate_inputs,
     validate_label_order,
 )
-from litebert.commands.model_arguments import set_threads
-from litebert.commands.predict.benchmark_predictions import (
-    submission_text,
-    validate_submission_name,
-)
-from litebert.commands.predict.input_file import InputFile, validate_output_directory
-from litebert.commands.predict.resumable_output import output_fingerprint, recorded_precisions
-from litebert.commands.result import Result
 from litebert.device import usable_device
 from litebert.errors import ConfigError
 from litebert.files import write_text

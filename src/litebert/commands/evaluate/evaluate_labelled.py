@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
+from litebert.commands.benchmark_predictions import validate_benchmark_model
 from litebert.commands.data_arguments import FileExamples
 from litebert.commands.evaluate.evaluate_settings import DevelopmentSplits
 from litebert.commands.evaluate.report_page import report_page
-from litebert.commands.predict.benchmark_predictions import validate_benchmark_model
 from litebert.commands.result import Result
 from litebert.errors import DataError
 from litebert.files import write_text

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from litebert.commands.compare.compare import differences_from
-from litebert.commands.ensemble.members import Member
 from litebert.commands.finetune.comparison import require_scikit_learn, scores_of_baseline
 from litebert.commands.finetune.data.run_data import read_data
 from litebert.commands.finetune.data_settings import without_directory
@@ -25,6 +24,7 @@ from litebert.commands.fingerprint import fingerprint_of
 from litebert.commands.result import Result
 from litebert.commands.runs.run_directory import RunDirectory, deciding_settings
 from litebert.commands.runs.run_precision import runs_with_one_precision
+from litebert.commands.several_models.members import Member
 from litebert.errors import ConfigError
 from litebert.files import read_json_object, write_bytes, write_json
 from litebert.machine import validate_processes

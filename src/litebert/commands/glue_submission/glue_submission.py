@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from litebert.commands.ensemble.members import averaged, members_at, predict_members
+from litebert.commands.benchmark_predictions import submission_text, validate_benchmark_model
 from litebert.commands.glue_submission.glue_submission_settings import GlueSubmissionRun
 from litebert.commands.many_files.file_arguments import is_pattern
 from litebert.commands.model_arguments import set_threads
-from litebert.commands.predict.benchmark_predictions import submission_text, validate_benchmark_model
 from litebert.commands.result import Result
+from litebert.commands.several_models.members import averaged, members_at, predict_members
 from litebert.errors import ConfigError, DataError
 from litebert.files import write_bytes
 from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit, checked_glue_file, glue_archive

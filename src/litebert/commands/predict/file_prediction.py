@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from litebert.commands.model_loading.exported_pipeline import ExportedFillMask
 from litebert.commands.predict.file_model import FileModel
-from litebert.commands.predict.input_file import InputFile
 from litebert.commands.predict.predict_settings import PredictRun
-from litebert.commands.predict.resumable_output import WindowResults
+from litebert.commands.row_files.input_file import InputFile
+from litebert.commands.row_files.resumable_output import WindowResults
 from litebert.errors import ConfigError, DataError
 from litebert.inference.fill_mask import FillMask
 from litebert.inference.task_pipeline import TaskPipeline, warn_truncated

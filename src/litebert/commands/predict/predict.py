@@ -4,6 +4,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from litebert.commands.benchmark_predictions import (
+    correct_share,
+    submission_text,
+    validate_benchmark_model,
+    validate_submission_name,
+)
 from litebert.commands.fingerprint import fingerprint_of
 from litebert.commands.many_files.file_arguments import is_pattern
 from litebert.commands.many_files.file_workers import (
@@ -14,17 +20,11 @@ from litebert.commands.many_files.file_workers import (
     write_files,
 )
 from litebert.commands.model_loading.loaded_pipeline import device_of
-from litebert.commands.predict.benchmark_predictions import (
-    correct_share,
-    submission_text,
-    validate_benchmark_model,
-    validate_submission_name,
-)
 from litebert.commands.predict.file_model import FileModel
 from litebert.commands.predict.file_prediction import file_prediction, texts_of, warn_counts
 from litebert.commands.predict.predict_settings import PredictRun
-from litebert.commands.predict.resumable_output import WindowResults, output_fingerprint, with_recorded_precision
 from litebert.commands.result import Result
+from litebert.commands.row_files.resumable_output import WindowResults, output_fingerprint, with_recorded_precision
 from litebert.errors import ConfigError, DataError
 from litebert.files import write_text
 from litebert.inference.task_pipeline import TaskPipeline

@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from litebert.commands.benchmark_predictions import validate_benchmark_model
 from litebert.commands.data_arguments import FileExamples, SplitExamples
-from litebert.commands.ensemble.members import Member
-from litebert.commands.predict.benchmark_predictions import validate_benchmark_model
-from litebert.commands.predict.input_file import InputFile
+from litebert.commands.row_files.input_file import InputFile
+from litebert.commands.several_models.members import Member
 from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
 from litebert.tasks.benchmarks.benchmarks import benchmark_task
 from litebert.tasks.labelled_data import LabelledData, Task, UnlabelledRows

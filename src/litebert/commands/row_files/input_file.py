@@ -7,7 +7,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final, Self
 
-from litebert.commands.predict.resumable_output import (
+from litebert.commands.row_files.resumable_output import (
     Window,
     WindowResults,
     Written,

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from litebert.commands.predict.resumable_output import WindowResults
+from litebert.commands.row_files.resumable_output import WindowResults
 from litebert.device import usable_device
 from litebert.errors import ConfigError
 from litebert.inference.pipeline import Pipeline

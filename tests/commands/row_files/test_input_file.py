@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from litebert.commands.predict import input_file
-from litebert.commands.predict.input_file import InputFile
+from litebert.commands.row_files import input_file
+from litebert.commands.row_files.input_file import InputFile
 from litebert.errors import DataError
 from litebert.tasks.readers.columns import Columns, SavedTask
 from litebert.tasks.types.registry import get_task_type

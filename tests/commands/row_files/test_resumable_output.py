@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from litebert.commands.predict import input_file
 from litebert.commands.predict.file_model import FileModel
 from litebert.commands.predict.predict import predict
 from litebert.commands.predict.predict_settings import PredictRun
-from litebert.commands.predict.resumable_output import Window, WindowResults, write_predictions
+from litebert.commands.row_files import input_file
+from litebert.commands.row_files.resumable_output import Window, WindowResults, write_predictions
 from litebert.errors import ConfigError, StoppedBySignalError
 from litebert.files import locked
 from litebert.inference import pipeline
@@ -30,7 +30,7 @@ from support.runs.measured_precision import measure
 MEMORY = """
 import json, sys, tracemalloc
 from pathlib import Path
-from litebert.commands.predict.resumable_output import Window, WindowResults, write_predictions
+from litebert.commands.row_files.resumable_output import Window, WindowResults, write_predictions
 from litebert.tasks.output_formats import RowFormat
 from litebert.tasks.readers.tables import iter_tables
 from litebert.tasks.results import Regression
