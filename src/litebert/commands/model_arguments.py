@@ -16,7 +16,7 @@ class ModelArguments(Settings):
     device: DeviceName = "auto"
     """Where a model runs: `cpu`, `cuda`, or `auto`, a CUDA device if there is one (not for int8)."""
     threads: int | None = Field(default=None, gt=0, le=MAX_THREADS)
-    """Threads of torch (default: torch's choice)."""
+    """Threads of torch, or of onnxruntime for an export directory (default: their choice)."""
 
     @model_validator(mode="after")
     def _check_device(self) -> Self:

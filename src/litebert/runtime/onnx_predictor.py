@@ -3,12 +3,13 @@
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Literal, Self, cast
 
 import numpy as np
 
 from litebert.errors import CheckpointError, ConfigError, NotFiniteError
 from litebert.files import path_of
+from litebert.inference.embeddings.text_embedder import limited
 from litebert.inference.method_inputs import (
     validate_pairs,
     validate_positive,
@@ -19,19 +20,17 @@ from litebert.inference.prediction_methods import (
     METHODS_WITHOUT_TASK_TYPE,
     EmbeddingOptions,
     PredictionMethods,
-    unit_length,
     validate_order_head,
 )
 from litebert.manifest import MANIFEST, verify_manifest
 from litebert.runtime.export_metadata import GRAPH_FILES, graph_precisions
+from litebert.runtime.exported_embedder import POOLINGS, ExportedEmbedder
 from litebert.runtime.exported_tokenizer import load_tokenizer
 from litebert.runtime.onnx_model import OnnxModel
 from litebert.tasks.encoded import (
     Encoded,
-    PaddedArrays,
     batches_by_length,
     encode_segments,
-    encode_texts,
     pad,
     warn_empty,
 )
@@ -40,6 +39,9 @@ from litebert.tasks.results import FilledMasks, softmax
 from litebert.tasks.task_inference import GraphOutputs
 from litebert.tasks.types.built_in_inference import BUILT_IN_INFERENCE
 from litebert.tokenization.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from litebert.settings import InferencePrecision
 
 TOKENS_PER_BATCH: Final = 2048
 """Padded tokens of a batch."""
@@ -129,6 +131,10 @@ class Predictor(PredictionMethods):
         return [self._fill(text, top_k) for text in validate_single_texts(texts)]
 
     def _vectors(self, texts: Sequence[str], options: EmbeddingOptions) -> np.ndarray:
+        return self.embedder(options).embed(texts)
+
+    def embedder(self, options: EmbeddingOptions) -> ExportedEmbedder:
+        """The encoder of this model with options of `embed`; ConfigError for options that it cannot have."""
         if self.metadata.model == "ForMultipleChoice":
             raise ConfigError(
                 "Predictor.embed: the graph reads questions with options; export with as_model=SentenceEmbedder"
@@ -137,17 +143,18 @@ class Predictor(PredictionMethods):
         validate_positive("dimensions", dimensions)
         if pooling not in (None, *POOLINGS):
             raise ConfigError(f"pooling: {pooling!r}, expected one of {', '.join(POOLINGS)}")
-        width, longest = self.model.size_of("last_hidden_state"), self.metadata.max_length
-        if dimensions is not None and dimensions > width:
-            raise ConfigError(f"dimensions: {dimensions} is more than the {width} of the model; give fewer")
-        if max_length is not None and not 3 <= max_length <= longest:
-            raise ConfigError(f"max_length: {max_length}, expected 3 to {longest}, the positions of the model")
-        encoded = encode_texts(texts, self.tokenizer, max_length=max_length or longest)
-        warn_empty("texts", encoded.num_empty, rows=len(texts))
-        pool = POOLINGS[pooling or self.metadata.pooling]
-        pooled = self.outputs(encoded, GraphOutputs(names=("last_hidden_state",), by_sequence=pool))
-        vectors = np.array(pooled, np.float32).reshape(len(pooled), width)[:, :dimensions]
-        return unit_length(vectors) if normalize else vectors
+        if max_length is not None and max_length < 3:
+            raise ConfigError(f"max_length: {max_length}, expected at least 3, two of them special tokens")
+        return ExportedEmbedder(
+            outputs=self.outputs,
+            tokenizer=self.tokenizer,
+            pooling=cast("Literal['mean', 'cls']", pooling or self.metadata.pooling),
+            normalize=normalize,
+            dimensions=limited("dimensions", dimensions, self.model.size_of("last_hidden_state")),
+            max_length=limited("max_length", max_length, self.metadata.max_length),
+            precision=cast("InferencePrecision", self.metadata.precision),
+            place="the exported model",
+        )
 
     def order_batch(self, pairs: Iterable[tuple[str, str]]) -> list[float]:
         """`order` of each (first, second), faster than one by one."""
@@ -187,14 +194,6 @@ class Predictor(PredictionMethods):
         if inference := BUILT_IN_INFERENCE.get(self.task):
             return inference.method
         return METHODS_WITHOUT_TASK_TYPE.get(self.task, "model.run")
-
-
-def _mean(outputs: Sequence[np.ndarray], batch: PaddedArrays) -> Sequence[np.ndarray]:
-    mask = batch.attention_mask[..., None]
-    return list((outputs[0] * mask).sum(1) / mask.sum(1, dtype=np.float32))
-
-
-POOLINGS: Final = {"mean": _mean, "cls": lambda outputs, batch: list(outputs[0][:, 0])}
 
 
 def _validate_graph(model: OnnxModel, path: Path) -> None:

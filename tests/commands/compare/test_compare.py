@@ -9,6 +9,7 @@ from litebert.cli.main import main
 from litebert.commands.compare.compare import compare, difference_between, differences_from
 from litebert.commands.compare.compare_settings import CompareRun
 from litebert.commands.data_arguments import ColumnArguments
+from litebert.commands.model_arguments import ModelArguments
 from litebert.commands.several_models.examples import examples_of_file, input_file
 from litebert.commands.several_models.members import Member, predict_members
 from litebert.errors import ConfigError, DataError
@@ -108,7 +109,8 @@ def test_several_baselines_have_the_differences_of_one_each_and_every_model_pred
 
 @pytest.mark.parametrize("precision", ["fp32", "auto"])
 def test_one_model_is_in_memory_at_a_time(models, opinions, monkeypatch, precision):
-    members, alive, load = list(map(Member.at, map(str, models(3)))), [], Pipeline.load
+    arguments = ModelArguments(precision=precision)
+    members, alive, load = [Member.at(str(each), arguments) for each in models(3)], [], Pipeline.load
 
     def load_and_count(*arguments, **options):
         assert not any(reference() for reference in alive)
@@ -117,17 +119,18 @@ def test_one_model_is_in_memory_at_a_time(models, opinions, monkeypatch, precisi
         return pipeline
 
     monkeypatch.setattr(Pipeline, "load", load_and_count)
-    predict_members(members, [Example(text="a film")] * 3, labels=("bad", "good"), precision=precision)
+    predict_members(members, [Example(text="a film")] * 3, labels=("bad", "good"))
     assert len(alive) == 3
 
 
 @pytest.mark.parametrize("precision", ["fp32", "auto"])
 def test_members_predict_on_the_device_that_is_asked_for(models, monkeypatch, precision):
-    members, asked = list(map(Member.at, map(str, models(2)))), []
-    monkeypatch.setattr(
-        "litebert.commands.several_models.members.usable_device", lambda *given: asked.append(given) or "cpu"
-    )
-    predict_members(members, [Example(text="a film")], labels=("bad", "good"), precision=precision, device="cuda")
+    arguments, asked = ModelArguments(precision=precision, device="cuda"), []
+    for module in ("several_models.members", "model_loading.loaded_pipeline"):
+        place = f"litebert.commands.{module}.usable_device"
+        monkeypatch.setattr(place, lambda *given: asked.append(given) or "cpu")
+    members = [Member.at(str(each), arguments) for each in models(2)]
+    predict_members(members, [Example(text="a film")], labels=("bad", "good"))
     measured = [("cuda", "auto")] if precision == "auto" else []
     assert asked == [*measured, ("cuda", "fp32"), ("cuda", "fp32")]
 

@@ -213,13 +213,13 @@ def test_runs_that_leave_their_precision_open_have_the_same_one(inputs, tmp_path
     compared = []
     monkeypatch.setattr(
         "litebert.commands.finetune_tasks.finetune_tasks.differences_from",
-        lambda *arguments, **options: compared.append(options) or differences_from(*arguments, **options),
+        lambda models, *rest: compared.extend(models) or differences_from(models, *rest),
     )
     for file in (run.out / "compared").rglob("difference-*.json"):
         file.unlink()
     finetune_tasks(run.replace(seeds=2), jobs=jobs)
     assert saved_precisions(run.out) == ["bf16"] * 4
-    assert compared == [{"precision": "bf16", "device": "cpu"}]
+    assert [(each.arguments.precision, each.arguments.device) for each in compared] == [("bf16", "cpu")] * 2
 
 
 def test_a_stop_between_comparisons_keeps_the_finished_ones(inputs, tiny_tokenizer, tmp_path, monkeypatch):
@@ -227,8 +227,8 @@ def test_a_stop_between_comparisons_keeps_the_finished_ones(inputs, tiny_tokeniz
     compared = {"random_weights": True, "compare": (f"start={other}",)}
     run = run_of(inputs, tmp_path / "out", intermediate=None, intermediate_settings=(), **compared)
 
-    def stopped(*arguments, **options):
-        yield next(differences_from(*arguments, **options))
+    def stopped(*arguments):
+        yield next(differences_from(*arguments))
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
@@ -240,9 +240,7 @@ def test_a_stop_between_comparisons_keeps_the_finished_ones(inputs, tiny_tokeniz
     asked = []
     monkeypatch.setattr(
         "litebert.commands.finetune_tasks.finetune_tasks.differences_from",
-        lambda models, waiting, *rest, **options: (
-            asked.append([*waiting]) or differences_from(models, waiting, *rest, **options)
-        ),
+        lambda models, waiting, *rest: asked.append([*waiting]) or differences_from(models, waiting, *rest),
     )
     finetune_tasks(run)
     assert asked == [["start"]]

@@ -97,7 +97,7 @@ def test_vectors_and_counts_do_not_depend_on_the_parts_that_texts_are_read_in(sa
     texts = ["the film was good " * 50, "", "music", "", "her play"]
     embedder = Predictor.load(saved["masked"], precision="fp32").embedder(EmbeddingSettings(max_length=20))
     whole, counts = embedder.vectors_and_counts(texts)
-    monkeypatch.setattr("litebert.inference.embeddings.embedder.TEXTS_PER_PART", 2)
+    monkeypatch.setattr("litebert.inference.embeddings.text_embedder.TEXTS_PER_PART", 2)
     parts, counts_of_parts = embedder.vectors_and_counts(texts)
     assert parts == close_to(whole)
     assert counts_of_parts == counts == {"truncated": 1, "empty": 2}

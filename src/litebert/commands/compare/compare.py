@@ -14,13 +14,12 @@ from litebert.commands.result import Result
 from litebert.commands.several_models.examples import Examples, examples_of_file, examples_of_split, input_file
 from litebert.commands.several_models.members import (
     Member,
-    common_precision,
+    in_one_precision,
     members_at,
     predict_members,
     validate_label_order,
 )
 from litebert.errors import ConfigError
-from litebert.settings import DeviceName, InferencePrecision
 from litebert.tasks.labelled_data import LabelledData, Task
 from litebert.tasks.metrics.bootstrap_difference import BootstrapDifference, bootstrap_difference_of_means
 from litebert.tasks.metrics.evaluation import Scored
@@ -70,28 +69,20 @@ def compare(run: CompareRun) -> CompareResult:
     set_threads(run.threads)
     sources = [*run.models, *run.baseline]
     named, paths = [each for each in sources if not is_prediction_file(each)], filter(is_prediction_file, sources)
-    members = {member.path: member for member in members_at(named)} if named else {}
+    members = {member.path: member for member in members_at(named, run)} if named else {}
     given = _examples_of_models(run, members[Path(named[0])]) if named else _examples(run)
     validate_label_order(tuple(members.values()), given.task)
     files = {Path(each): given.predictions(Path(each)) for each in paths}
     task, left_out = without_unscored(given.task, tuple(files.values()))
     models, baseline = ([{**members, **files}[Path(each)] for each in group] for group in (run.models, run.baseline))
-    options = {"precision": run.precision, "device": run.device}
-    return replace(difference_between(models, baseline, given.data, task, **options), left_out=left_out)
+    return replace(difference_between(models, baseline, given.data, task), left_out=left_out)
 
 
 def difference_between(
-    models: Sequence[Compared],
-    baseline: Sequence[Compared],
-    data: LabelledData,
-    task: Task,
-    *,
-    precision: InferencePrecision = "fp32",
-    device: DeviceName = "auto",
+    models: Sequence[Compared], baseline: Sequence[Compared], data: LabelledData, task: Task
 ) -> CompareResult:
     """The same for models and examples that are found already."""
-    options = {"precision": precision, "device": device}
-    ((_, result),) = differences_from(models, {"baseline": baseline}, data, task, **options)
+    ((_, result),) = differences_from(models, {"baseline": baseline}, data, task)
     return result
 
 
@@ -100,18 +91,14 @@ def differences_from(
     baselines: Mapping[str, Sequence[Compared]],
     data: LabelledData,
     task: Task,
-    *,
-    precision: InferencePrecision = "fp32",
-    device: DeviceName = "auto",
 ) -> Iterator[tuple[str, CompareResult]]:
     """The same for several groups of other models, by name, one after the other; each model predicts once."""
-    if members := _members([*models, *chain.from_iterable(baselines.values())]):
-        precision = common_precision(members, precision, device)
-    options = {"labels": data.labels or (), "precision": precision, "device": device}
+    members = _members([*models, *chain.from_iterable(baselines.values())])
+    found = {each.path: each for each in in_one_precision(members)}
 
     def scored(group: Sequence[Compared]) -> list[Scored]:
-        members = _members(group)
-        predicted = iter(predict_members(members, data.examples, **options) if members else ())
+        own = [found[each.path] for each in _members(group)]
+        predicted = iter(predict_members(own, data.examples, labels=data.labels or ()) if own else ())
         return [(next(predicted) if isinstance(each, Member) else each).score(task, data) for each in group]
 
     first = scored(models)

@@ -13,7 +13,7 @@ class CompareRun(ScoredArguments, ExampleArguments):
     """Two groups of fine-tuned models or prediction files, such as of several seeds, and the labelled examples."""
 
     models: tuple[str, ...] = Field(min_length=1)
-    """Run directories, model directories, RUN/checkpoints/step-…, names on the hub, or prediction files of any program:
+    """Run, model or export directories, RUN/checkpoints/step-…, names on the hub, or prediction files of any program:
     .csv, .tsv, .jsonl, .json and so on."""
     baseline: tuple[str, ...] = Field(min_length=1)
     """The models or prediction files to compare them with."""

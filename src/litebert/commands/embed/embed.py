@@ -24,13 +24,13 @@ from litebert.commands.many_files.file_workers import (
     with_kept_precision,
     write_files,
 )
+from litebert.commands.model_loading.loaded_embedder import load_embedder
+from litebert.commands.model_loading.loaded_pipeline import device_of
 from litebert.commands.result import Result
 from litebert.commands.row_files.input_file import InputFile
 from litebert.commands.row_files.resumable_output import WindowResults, with_recorded_precision, write_predictions
-from litebert.device import resolve_device
 from litebert.files import sha256
-from litebert.inference.embeddings.embedder import Embedder
-from litebert.inference.predictor import Predictor
+from litebert.inference.embeddings.text_embedder import TextEmbedder
 from litebert.model.io.hub import model_directory
 from litebert.tasks.output_formats import OutputFormat, RowFormat, validate_not_input, validate_suffix
 from litebert.tasks.readers.columns import Columns
@@ -57,7 +57,8 @@ def embed(run: EmbedRun) -> EmbedResult | FilesWritten:
 
     Memory is bounded; a command that was killed resumes where it stopped, to the same bytes.
     """
-    run = run.replace(model=str(model_directory(run.model)), device=resolve_device(run.device, run.precision))
+    model = model_directory(run.model)
+    run = run.replace(model=str(model), device=device_of(model, run))
     if is_pattern(run.input):
         return _embed_files(run)
     _number_of_rows(run)  # an invalid input is found before the model is loaded
@@ -91,13 +92,13 @@ def _vectors_file(output: Path) -> Path:
     return output.with_name(f".{output.name}.npy") if output.suffix == ".parquet" else output
 
 
-def _load(run: EmbedRun) -> Predictor:
-    return Predictor.load(Path(run.model), precision=run.precision, device=run.device, threads=run.threads)
+def _load(run: EmbedRun) -> TextEmbedder:
+    return load_embedder(Path(run.model), run.embedding, run)
 
 
-def _embed_file(run: EmbedRun, predictor: Predictor) -> EmbedResult:
-    run = run.model_copy(update={"precision": predictor.precision})  # never `auto`, whose vectors may be others
-    writer = VectorWriter(run, predictor.embedder(run.embedding), _number_of_rows(run), vector_spec(run))
+def _embed_file(run: EmbedRun, embedder: TextEmbedder) -> EmbedResult:
+    run = run.model_copy(update={"precision": embedder.precision})  # never `auto`, whose vectors may be others
+    writer = VectorWriter(run, embedder, _number_of_rows(run), vector_spec(run))
     writer.write()
     logger.info("%s: %d embeddings written", run.output, writer.rows)
     return EmbedResult(run.output, writer.rows, writer.embedder.dimensions)
@@ -150,7 +151,7 @@ class VectorWriter:
     """Writes the output of a run in the format of its suffix."""
 
     run: EmbedRun
-    embedder: Embedder
+    embedder: TextEmbedder
     rows: int
     spec: VectorSpec
 

@@ -19,7 +19,7 @@ class EmbedRun(FileArguments):
     """The settings of an embedding."""
 
     model: str
-    """Model or run directory, pretrained or fine-tuned, or a name on the hub."""
+    """Model, run or export directory, pretrained or fine-tuned, or a name on the hub."""
     input: Path
     """A .txt file with one text a line, or a .csv, .tsv, .jsonl or .parquet file; or a quoted pattern."""
     output: Path
@@ -44,7 +44,7 @@ class SearchRun(ModelArguments):
     """The settings of a search."""
 
     model: str
-    """Model or run directory, pretrained or fine-tuned, or a name on the hub."""
+    """Model, run or export directory, pretrained or fine-tuned, or a name on the hub."""
     input: Path
     """The texts to search: a .txt file with one text a line, or a .csv, .tsv, .jsonl or .parquet file."""
     query: tuple[str, ...] = ()

@@ -12,14 +12,14 @@ import numpy as np
 from litebert.commands.embed.embed import model_digest, texts_of
 from litebert.commands.embed.embed_settings import SearchRun, has_columns
 from litebert.commands.embed.vector_files import VectorSpec, read_vectors
+from litebert.commands.model_loading.loaded_embedder import load_embedder
 from litebert.commands.result import Result
 from litebert.errors import ConfigError, DataError
 from litebert.files import read_json_object, sha256, write_json, write_text
 from litebert.inference.embeddings.approximate_search import ApproximateIndex
-from litebert.inference.embeddings.embedder import Embedder
 from litebert.inference.embeddings.embedding_settings import DEFAULT_EMBEDDING, EmbeddingSettings
 from litebert.inference.embeddings.exact_search import Hit, exact_search
-from litebert.inference.predictor import Predictor
+from litebert.inference.embeddings.text_embedder import TextEmbedder
 from litebert.model.io.hub import model_directory
 from litebert.tasks.output_formats import TableFormat
 from litebert.tasks.readers.columns import Columns
@@ -72,8 +72,7 @@ def search(run: SearchRun) -> SearchResult:
     queries = _queries(run)
     model = model_directory(run.model)
     settings = run.embedding if run.vectors is None else _settings_of(run, run.vectors, model)
-    predictor = Predictor.load(model, precision=run.precision, device=run.device, threads=run.threads)
-    embedder = predictor.embedder(settings)
+    embedder = load_embedder(model, settings, run)
     _validate_queries(queries, embedder)
     vectors = _embedded(run, embedder) if run.vectors is None else read_vectors(run.vectors)
     query_vectors, counts = embedder.vectors_and_counts([text for text, _ in queries])
@@ -101,7 +100,7 @@ def _queries(run: SearchRun) -> list[tuple[str, str]]:
     ]
 
 
-def _validate_queries(queries: Sequence[tuple[str, str]], embedder: Embedder) -> None:
+def _validate_queries(queries: Sequence[tuple[str, str]], embedder: TextEmbedder) -> None:
     """Raise DataError for a query without a token, to which every row would be equally near."""
     tokens = embedder.tokenizer.encode_batch([text for text, _ in queries])
     for (text, place), ids in zip(queries, tokens, strict=True):
@@ -125,7 +124,7 @@ def _settings_of(run: SearchRun, vectors: Path, model: Path) -> EmbeddingSetting
     return spec.embedding
 
 
-def _embedded(run: SearchRun, embedder: Embedder) -> np.ndarray:
+def _embedded(run: SearchRun, embedder: TextEmbedder) -> np.ndarray:
     parts, counts = [], Counter[str]()
     for window in texts_of(run.input, run.text).windows():
         vectors, own = embedder.vectors_and_counts(window.examples)

@@ -119,7 +119,7 @@ def _score_lines(score: EnsembleScore, count: int) -> list[str]:
 def ensemble(run: EnsembleRun) -> EnsembleResult:
     """Average the members' predictions; score them if there are labels and write them if asked to."""
     set_threads(run.threads)
-    given, members = run.source, members_at(run.members)
+    given, members = run.source, members_at(run.members, run)
     if isinstance(given, SplitExamples):
         if run.out is not None:
             _validate_benchmark_output(run.out, given.split)
@@ -161,9 +161,7 @@ def _in_memory(run: EnsembleRun, members: Sequence[Member], given: Examples) -> 
     """Predict all examples by one member after the other."""
     if given.task is None:
         _validate_unlabelled(run, given.data.path)
-    labels = given.data.labels or ()
-    options = {"labels": labels, "precision": run.precision, "device": run.device}
-    predicted = predict_members(members, given.data.examples, **options)
+    predicted = predict_members(members, given.data.examples, labels=given.data.labels or ())
     score, chosen = None, list(range(len(members)))
     if given.task is not None and run.select == "forward":
         chosen = _forward_selected(predicted, given.task, given.data)
@@ -200,7 +198,7 @@ def _streamed(run: EnsembleRun, members: Sequence[Member], source: InputFile) ->
     assert run.out is not None
     logger.info("%s: no labels; its rows are predicted, not scored", source.path)
     given = _precisions(run, members, source)
-    pipelines = [member.load(precision=each, device=run.device) for member, each in zip(members, given, strict=True)]
+    pipelines = [member.with_precision(each).load() for member, each in zip(members, given, strict=True)]
     precisions = [each.precision for each in pipelines]
     written = source.predict_into(
         run.out,

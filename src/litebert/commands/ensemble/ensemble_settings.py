@@ -14,7 +14,7 @@ class EnsembleRun(ModelArguments, ExampleArguments):
 
     columns: SlicedColumnArguments = SlicedColumnArguments()
     members: tuple[str, ...] = Field(min_length=1)
-    """Run directories, model directories, RUN/checkpoints/step-…, or names on the hub; their order does not matter."""
+    """Run, model or export directories, RUN/checkpoints/step-…, or names on the hub; their order does not matter."""
     metrics: tuple[str, ...] = ()
     """Metrics; the first selects members (default: those of the benchmark or of the task type)."""
     select: Literal["all", "forward"] = "all"

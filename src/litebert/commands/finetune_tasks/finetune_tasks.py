@@ -21,6 +21,7 @@ from litebert.commands.finetune_tasks.finetune_tasks_settings import MODEL, Fine
 from litebert.commands.finetune_tasks.parallel_runs import RunOfTask, failure_of, train_in_parallel
 from litebert.commands.finetune_worker import validate_same_inputs
 from litebert.commands.fingerprint import fingerprint_of
+from litebert.commands.model_arguments import ModelArguments
 from litebert.commands.result import Result
 from litebert.commands.runs.run_directory import RunDirectory, deciding_settings
 from litebert.commands.runs.run_precision import runs_with_one_precision
@@ -186,13 +187,13 @@ def _differences(
 
     `settings`: of a run of `MODEL` on the task, for the data, the precision and the device.
     """
+    arguments = ModelArguments(precision=settings.train.precision, device=settings.train.device)
     members = {
-        name: [Member.at(str(run.directory_of(task, name=name, seed=seed))) for seed in range(run.seeds)]
+        name: [Member.at(str(run.directory_of(task, name=name, seed=seed)), arguments) for seed in range(run.seeds)]
         for name in run.model_names
     }
     models = members.pop(MODEL)
-    precision = settings.train.precision
-    identity = {"data": without_directory(settings.data), "metric": metric, "precision": precision}
+    identity = {"data": without_directory(settings.data), "metric": metric, "precision": arguments.precision}
     files = {}
     for name, others in members.items():
         fingerprint = fingerprint_of(identity, models=[member.directory for member in (*models, *others)])
@@ -200,8 +201,7 @@ def _differences(
     if waiting := {name: members[name] for name, file in files.items() if not file.exists()}:
         data = read_data(settings)
         scored = replace(data.task, metrics=(metric,), metric_for_best_model=metric)
-        options = {"precision": precision, "device": settings.train.device}
-        for name, found in differences_from(models, waiting, data.dev, scored, **options):
+        for name, found in differences_from(models, waiting, data.dev, scored):
             write_json(files[name], asdict(found.metrics[metric].difference))
     return {
         name: BootstrapDifference(**read_json_object(file, if_missing="run the command again"))

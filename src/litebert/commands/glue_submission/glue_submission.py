@@ -141,16 +141,15 @@ def _read_given(
 
 
 def _predict(run: GlueSubmissionRun, file: str, models: Sequence[str], split: BenchmarkSplit) -> str:
-    members = members_at(models)
+    members = members_at(models, run)
     first = members[0]
-    validate_benchmark_model(split.task, first.task_type.name, first.spec.labels, model=first.path)
+    validate_benchmark_model(split.task, first.task_type.name, first.labels, model=first.path)
     data = split.read(run.task_dir)
     labels = data.labels or ()
     ranked = benchmark_task(split.task).ranked_label if run.decision == "rank" else None
     others = other_candidates(split, run.task_dir, data.examples) if ranked else []
     candidates = [*data.examples, *others]
-    options = {"labels": labels, "precision": run.precision, "device": run.device}
-    whole = averaged(predict_members(members, candidates, **options))
+    whole = averaged(predict_members(members, candidates, labels=labels))
     if ranked:
         predictions = rank_candidates(whole.predictions, candidates, positive=labels.index(ranked))
         whole = replace(whole, predictions=predictions[: len(data.examples)])

@@ -12,8 +12,12 @@ from litebert.runtime.export_metadata import is_export
 
 
 def load_pipeline(model: Path, run: ModelArguments) -> TaskPipeline:
-    """The model in a directory, with the precision, device and threads of a command."""
+    """The model in a directory, with the precision, device and threads of a command.
+
+    `threads` are those of an exported model; those of torch are set for the whole process.
+    """
     if is_export(model):
+        device_of(model, run)
         exported = load_exported(model, precision=run.precision, threads=run.threads)
         if isinstance(exported, ExportedPipeline):
             return exported

@@ -47,7 +47,7 @@ def examples_of_file(
     member: Member, source: InputFile, *, metrics: Sequence[str] = (), unlabelled_rows: UnlabelledRows = "error"
 ) -> Examples:
     """The labelled examples of a file, with the labels of `member`."""
-    labels = member.spec.labels if member.task_type.has_labels else None
+    labels = member.labels if member.task_type.has_labels else None
     options = ReadOptions(task_type=member.task_type.name, labels=labels, unlabelled_rows=unlabelled_rows)
     data = read_labelled(source.path, source.columns, saved=source.saved, options=options)
     return Examples(data, task_for(data, source.columns, tuple(metrics)), source)
@@ -68,7 +68,7 @@ def with_rows(examples: Examples, source: InputFile, output: Path, result: type[
 def examples_of_split(member: Member, given: SplitExamples, *, metrics: Sequence[str] = ()) -> Examples:
     """The examples of a split, if `member` is a model for that benchmark."""
     split = given.split
-    validate_benchmark_model(split.task, member.task_type.name, member.spec.labels, model=member.path, numbers=True)
+    validate_benchmark_model(split.task, member.task_type.name, member.labels, model=member.path, numbers=True)
     data = split.read(given.directory)
     task = task_of_benchmark(benchmark_task(split.task), data, metrics) if data.has_labels else None
     return Examples(data, task, None, split)

@@ -3,23 +3,25 @@
 import logging
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
+from litebert.commands.model_arguments import ModelArguments
+from litebert.commands.model_loading.loaded_pipeline import load_pipeline
 from litebert.commands.row_files.resumable_output import WindowResults
 from litebert.device import usable_device
 from litebert.errors import ConfigError
-from litebert.inference.pipeline import Pipeline
-from litebert.inference.task_pipeline import average_predictions, with_labels
+from litebert.inference.task_pipeline import TaskPipeline, average_predictions, with_labels
 from litebert.model import matmul_speed
 from litebert.model.io.default_labels import numbers_of
 from litebert.model.io.hub import model_directory
-from litebert.model.io.model_spec import CONFIG, ModelSpec, read_model_spec
-from litebert.settings import DeviceName, InferencePrecision
+from litebert.model.io.model_spec import CONFIG, read_model_spec
+from litebert.runtime.export_metadata import is_export
+from litebert.settings import InferencePrecision
 from litebert.tasks.encoded import Encoded, warn_empty
 from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.labelled_data import LabelledData, Task
@@ -38,29 +40,38 @@ class Member:
     """One of several models for the same task."""
 
     path: Path
-    """As given: a run, a model, a checkpoint, or a name on the hub."""
+    """As given: a run, a model, a checkpoint, an export directory, or a name on the hub."""
     directory: Path
-    """The model directory."""
-    spec: ModelSpec
+    """The model or export directory."""
     task_type: TaskType
+    labels: tuple[str, ...]
+    """Label names in the order of the model."""
+    arguments: ModelArguments = field(default_factory=ModelArguments)
+    """How it runs."""
 
     @classmethod
-    def at(cls, source: str) -> "Member":
+    def at(cls, source: str, arguments: ModelArguments | None = None) -> "Member":
         """The member at a path, or with a name on the hub."""
-        directory = model_directory(source)
+        directory, arguments = model_directory(source), arguments or ModelArguments()
+        if is_export(directory):
+            exported = load_pipeline(directory, ModelArguments(precision="auto"))
+            return cls(Path(source), directory, exported.task_type, exported.labels, arguments)
         if not (directory / CONFIG).exists():
             raise ConfigError(f"{source}: no model; give a run of `finetune` or `sweep`, or a model directory")
         spec = read_model_spec(directory)
-        return cls(Path(source), directory, spec, task_type_of(directory, spec))
+        return cls(Path(source), directory, task_type_of(directory, spec), spec.labels, arguments)
 
-    def load(self, *, precision: InferencePrecision, device: DeviceName = "auto") -> Pipeline:
+    def load(self) -> TaskPipeline:
         """The member, ready to predict in float64."""
-        usable = usable_device(device, precision)
-        return Pipeline.load(self.directory, device=usable, precision=precision, dtype=np.float64)
+        return replace(load_pipeline(self.directory, self.arguments), dtype=np.float64)
+
+    def with_precision(self, precision: InferencePrecision) -> "Member":
+        """The same member in another precision."""
+        return replace(self, arguments=self.arguments.model_copy(update={"precision": precision}))
 
     def describe(self) -> str:
         """Task type and labels."""
-        labels = ", ".join(self.spec.labels)
+        labels = ", ".join(self.labels)
         return self.task_type.name + (f" with the labels {labels}" if labels else "")
 
 
@@ -80,7 +91,7 @@ class Predicted:
     """Examples without a token; their predictions are those of the special tokens alone."""
 
     @classmethod
-    def by(cls, pipeline: Pipeline, encoded: Encoded, labels: Sequence[str]) -> "Predicted":
+    def by(cls, pipeline: TaskPipeline, encoded: Encoded, labels: Sequence[str]) -> "Predicted":
         """What a member predicts for the examples in `encoded`, with its labels in the order of `labels`."""
         return cls(
             task_type=pipeline.task_type,
@@ -106,9 +117,13 @@ class Predicted:
         return replace(self, settings=self.settings.with_metrics(metrics))
 
 
-def members_at(sources: Sequence[str]) -> list[Member]:
-    """The members in the order of their paths; ConfigError unless they have the same task type and labels."""
-    members = [Member.at(source) for source in sorted(sources, key=Path)]
+def members_at(sources: Sequence[str], run: ModelArguments) -> list[Member]:
+    """The members in the order of their paths; ConfigError unless they have the same task type and labels.
+
+    `run` are the settings of the command, with how its models run.
+    """
+    arguments = ModelArguments(precision=run.precision, device=run.device, threads=run.threads)
+    members = [Member.at(source, arguments) for source in sorted(sources, key=Path)]
     met: dict[Path, Member] = {}
     for member in members:
         if (other := met.setdefault(member.directory.resolve(), member)) is not member:
@@ -127,7 +142,7 @@ def members_at(sources: Sequence[str]) -> list[Member]:
 
 def _names(member: Member) -> tuple[str, ...]:
     """The labels of a member; numbers for those without names (LABEL_0)."""
-    return numbers_of(member.spec.labels) or member.spec.labels
+    return numbers_of(member.labels) or member.labels
 
 
 def validate_label_order(members: Sequence[Member], task: Task | None) -> None:
@@ -147,7 +162,7 @@ class SharedEncoding:
         self._encoded: Encoded | None = None
         self._reads: tuple[object, ...] = ()
 
-    def by(self, pipeline: Pipeline) -> Encoded:
+    def by(self, pipeline: TaskPipeline) -> Encoded:
         """The sequences of the examples."""
         reads = (pipeline.task_type, pipeline.tokenizer.fingerprint, pipeline.settings.of_encoding())
         if self._encoded is None or reads != self._reads:
@@ -156,36 +171,33 @@ class SharedEncoding:
         return self._encoded
 
 
-def common_precision(
-    members: Sequence[Member], precision: InferencePrecision, device: DeviceName = "auto"
-) -> InferencePrecision:
-    """`precision`, or for `auto` the fastest one for the first member: measurements differ, and scores are compared."""
-    if precision != "auto":
-        return precision
-    found = torch.device(usable_device(device, precision))
-    return matmul_speed.fastest_precision(members[0].spec.config, found, "inference")
+def in_one_precision(members: Sequence[Member]) -> list[Member]:
+    """The members; those of torch whose precision is `auto` in the one that is the fastest for the first of them.
+
+    Measurements differ, and scores are compared. Nothing is measured for export directories.
+    """
+    measured = [each for each in members if each.arguments.precision == "auto" and not is_export(each.directory)]
+    if not measured:
+        return list(members)
+    device = torch.device(usable_device(measured[0].arguments.device, "auto"))
+    config = read_model_spec(measured[0].directory).config
+    precision = matmul_speed.fastest_precision(config, device, "inference")
+    return [each.with_precision(precision) if each in measured else each for each in members]
 
 
-def predict_members(
-    members: Sequence[Member],
-    examples: Sequence[Any],
-    *,
-    labels: tuple[str, ...],
-    precision: InferencePrecision,
-    device: DeviceName = "auto",
-) -> list[Predicted]:
+def predict_members(members: Sequence[Member], examples: Sequence[Any], *, labels: tuple[str, ...]) -> list[Predicted]:
     """What each member predicts, with its labels in the order of `labels`; one model is in memory at a time.
 
     Neighbours that read the examples alike, as runs with several seeds do, share the encoded ones.
     """
-    encoding, precision = SharedEncoding(examples), common_precision(members, precision, device)
+    encoding = SharedEncoding(examples)
 
     def predict(member: Member) -> Predicted:  # a function, at whose end the model is freed
         logger.info("%s: %d examples", member.path, len(examples))
-        pipeline = member.load(precision=precision, device=device)
+        pipeline = member.load()
         return Predicted.by(pipeline, encoding.by(pipeline), labels)
 
-    predicted = [predict(member) for member in members]
+    predicted = [predict(member) for member in in_one_precision(members)]
     truncating = [
         f"{each.num_truncated} of {len(examples)} rows by {member.path} ({each.settings.max_length} tokens)"
         for member, each in zip(members, predicted, strict=True)
@@ -205,13 +217,13 @@ def averaged(members: Sequence[Predicted]) -> Predicted:
     return replace(first, predictions=predictions, settings=settings)
 
 
-def validate_inputs(pipelines: Sequence[Pipeline], examples: Sequence[Any]) -> None:
+def validate_inputs(pipelines: Sequence[TaskPipeline], examples: Sequence[Any]) -> None:
     """Raise NoTokensError for an example that one of the pipelines cannot predict."""
     for each in pipelines:
         each.task_type.inference.validate_inputs(examples, each.tokenizer)
 
 
-def ensemble_results(pipelines: Sequence[Pipeline], examples: Sequence[Any]) -> WindowResults:
+def ensemble_results(pipelines: Sequence[TaskPipeline], examples: Sequence[Any]) -> WindowResults:
     """The averaged predictions of several pipelines, with the largest counts of truncated and of empty examples."""
     members = [Predicted.by(each, each.encode(examples), pipelines[0].labels) for each in pipelines]
     counts = Counter(
