@@ -12,8 +12,8 @@ from litebert.inference.evaluation_set import EvaluationSet
 from litebert.inference.pipeline import Pipeline
 from litebert.inference.predictor import Predictor
 from litebert.model.io.model_directory import load_model, save_model
-from litebert.tasks.read_labelled import task_for
 from litebert.tasks.readers.columns import Columns
+from litebert.tasks.task_of_data import task_for
 from support.data.labelled_files import write_opinions
 from support.models.saved_models import save_models
 from support.runs.prediction_commands import evaluate_file, run_ensemble, run_predict

@@ -9,8 +9,8 @@ from litebert.inference.evaluation_set import EvaluationSet
 from litebert.inference.pipeline import Pipeline, model_outputs
 from litebert.inference.task_pipeline import Workers
 from litebert.tasks.labelled_data import LabelledData
-from litebert.tasks.read_labelled import task_for
 from litebert.tasks.readers.columns import Columns
+from litebert.tasks.task_of_data import task_for
 from support.data.example_builders import example
 from support.models.tolerances import tolerance
 

@@ -6,9 +6,11 @@ from pathlib import Path
 import pytest
 
 from litebert.errors import ConfigError
+from litebert.tasks.file_formats import format_of
 from litebert.tasks.labelled_data import LabelledData
-from litebert.tasks.read_labelled import format_of, read_labelled, task_for
+from litebert.tasks.read_labelled import read_labelled
 from litebert.tasks.readers.columns import Columns, SavedTask
+from litebert.tasks.task_of_data import task_for
 from litebert.tasks.types.extractive_qa.extractive_qa import EXTRACTIVE_QA, SQUAD_JSON
 from litebert.tasks.types.registry import register, unregister
 from litebert.tasks.types.task_type import ReadOptions, ReadResult

@@ -23,13 +23,14 @@ from litebert.inference.task_pipeline import warn_truncated
 from litebert.model.io.hub import model_directory
 from litebert.settings import InferencePrecision, validate_not_given
 from litebert.tasks.encoded import warn_empty
+from litebert.tasks.file_formats import format_of
 from litebert.tasks.labelled_data import LabelledData, UnlabelledRows
 from litebert.tasks.metrics.metrics import metric_names
 from litebert.tasks.prediction_files.prediction_rows import is_prediction_file
-from litebert.tasks.read_labelled import format_of, task_for
 from litebert.tasks.readers.columns import Columns, resolve_columns, validate_columns_read
 from litebert.tasks.readers.tables import Table
 from litebert.tasks.results import DecodedPrediction
+from litebert.tasks.task_of_data import task_for
 
 Model = str | Path | Predictor
 """A model or run directory, a name on the hub, or a loaded `Predictor`."""

@@ -16,9 +16,10 @@ import numpy as np
 from litebert.errors import ConfigError, NotFiniteError
 from litebert.settings import InferencePrecision, validate_not_given
 from litebert.tasks.encoded import Encoded, warn_empty
+from litebert.tasks.file_formats import validate_columns_apply
 from litebert.tasks.input_settings import InputSettings
 from litebert.tasks.labelled_data import LabelledData, UnlabelledRows
-from litebert.tasks.read_labelled import read_labelled, validate_columns_apply
+from litebert.tasks.read_labelled import read_labelled
 from litebert.tasks.readers.columns import Columns, SavedTask
 from litebert.tasks.readers.tables import Table
 from litebert.tasks.results import DecodedPrediction, reorder_labels

@@ -1,16 +1,12 @@
-"""Any labelled file → examples and a task; the suffix decides the format."""
+"""Any labelled file → examples; the suffix decides the format."""
 
 import logging
-from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from litebert.errors import ConfigError, DataError
-from litebert.hub_datasets import is_dataset_name
-from litebert.settings import validate_not_given
-from litebert.tasks.benchmarks.benchmarks import BenchmarkTask
-from litebert.tasks.labelled_data import LabelledData, Task
-from litebert.tasks.metrics.metrics import check_metrics
+from litebert.tasks.file_formats import format_of, task_type_of_format
+from litebert.tasks.labelled_data import LabelledData
 from litebert.tasks.readers.columns import (
     Columns,
     SavedTask,
@@ -24,10 +20,9 @@ from litebert.tasks.readers.csv_files import log_semicolons
 from litebert.tasks.readers.labelled_rows import log_skipped, without_blank_rows, without_unlabelled_rows
 from litebert.tasks.readers.soft_labels import SoftLabels, refuse_soft_labels, soft_labels
 from litebert.tasks.readers.splits import warn_duplicates, warn_labels
-from litebert.tasks.readers.tables import Row, Table, hub_table, read_table
-from litebert.tasks.readers.text_files import format_ending
+from litebert.tasks.readers.tables import Row, Table, read_any_table
 from litebert.tasks.types.registry import get_task_type, task_types
-from litebert.tasks.types.task_type import FileFormat, ReadOptions, ReadResult, TaskType
+from litebert.tasks.types.task_type import ReadOptions, ReadResult, TaskType
 
 logger = logging.getLogger(__name__)
 
@@ -56,42 +51,91 @@ def read_labelled(
         default_pair: whether a column `text_pair` is the second text, where none is named: in training.
         table: the rows, where they are in memory; `path` is their file, or their name.
     """
-    options, pair = options or ReadOptions(), None
+    options = options or ReadOptions()
     if file_format := format_of(path, options.task_type):
-        task_type, reason = _with_format(path, file_format, options)
-        result = file_format.read(path, options)
+        task_type, reason = task_type_of_format(path, file_format, options.task_type)
+        result, pair = file_format.read(path, options), None
     else:
-        if table is None:
-            table = read_any_table(path)
         log_semicolons(path)
-        filled, named = without_blank_rows(table), columns or Columns()
-        log_skipped(table, filled, "are blank")
-        soft, is_set = soft_labels_of(filled, named, options), options.task_type is not None
-        if soft:
-            filled, options = soft.table, replace(options, task_type=soft.task_type)
-        columns = resolve_columns(named, saved, filled)
-        table, task_type, reason = rows_and_task_type(filled, columns, options)
-        validate_columns_read(named, task_type.reader.input_columns, task_type.name)
-        log_skipped(filled, table, "have no label")
-        if task_type.reader.saves_columns:  # questions have columns of other names
-            validate_label_is_no_text(columns, path)
-        if default_pair and task_type.reader.reads_pairs:
-            columns = with_default_pair(columns, table)
-        if "options" not in task_type.reader.input_columns and task_type.reader.saves_columns:
-            log_columns(columns, table)
-        pair = columns.text_pair
-        if soft:
-            result = _read_soft_labels(table, soft, columns, options)
-            reason = reason if is_set else soft.reason
-        else:
-            result = task_type.reader.read(table, columns, options)
+        table = read_any_table(path) if table is None else table
+        rows = LabelledRows.of(table, columns or Columns(), saved=saved, options=options)
+        rows.log_skipped(table)
+        found = rows.checked_columns(columns or Columns(), default_pair=default_pair)
+        task_type, reason, pair = rows.task_type, rows.reason, found.text_pair
+        result = rows.read(found, options)
     warn_duplicates(path, result.examples, result.lines)
     if options.labels is None:  # otherwise the labels are those of the training data
         warn_labels(path, result.labels or ())
     return replace(_data(path, result, task_type.name, result.reason or reason), text_pair=pair)
 
 
-def soft_labels_of(table: Table, columns: Columns, options: ReadOptions) -> SoftLabels | None:
+@dataclass(frozen=True, slots=True)
+class LabelledRows:
+    """The rows of a table that are read, and how."""
+
+    table: Table
+    """Those that are read: without blank rows, and where it is asked for without rows that have no label."""
+    filled: Table
+    """Those that are not blank."""
+    columns: Columns
+    task_type: TaskType
+    reason: str
+    """Why it is this task type."""
+    soft: SoftLabels | None
+    """Probabilities of labels, if the rows have them."""
+
+    @classmethod
+    def of(cls, table: Table, named: Columns, *, saved: SavedTask | None, options: ReadOptions) -> "LabelledRows":
+        """The rows of a table with the named columns and those of `saved`; see `read_labelled`."""
+        filled = without_blank_rows(table)
+        is_set, soft = options.task_type is not None, _soft_labels(filled, named, options)
+        if soft:
+            filled, options = soft.table, replace(options, task_type=soft.task_type)
+        columns = resolve_columns(named, saved, filled)
+        rows, task_type, reason = _rows_and_task_type(filled, columns, options)
+        return cls(rows, filled, columns, task_type, soft.reason if soft and not is_set else reason, soft)
+
+    def log_skipped(self, table: Table) -> None:
+        """Log how many of the rows of `table` are left out, and why."""
+        log_skipped(table, self.filled, "are blank")
+        log_skipped(self.filled, self.table, "have no label")
+
+    def checked_columns(self, named: Columns, *, default_pair: bool) -> Columns:
+        """The columns, logged; ConfigError for `named` ones that the task type does not read.
+
+        With `default_pair` a column `text_pair` is the second text where none is named.
+        """
+        columns, reader = self.columns, self.task_type.reader
+        validate_columns_read(named, reader.input_columns, self.task_type.name)
+        if reader.saves_columns:  # questions have columns of other names
+            validate_label_is_no_text(columns, self.table.path)
+        if default_pair and reader.reads_pairs:
+            columns = with_default_pair(columns, self.table)
+        if "options" not in reader.input_columns and reader.saves_columns:
+            log_columns(columns, self.table)
+        return columns
+
+    def read(self, columns: Columns, options: ReadOptions) -> ReadResult:
+        """The examples of the rows, with their soft labels if they have any."""
+        soft, reader = self.soft, self.task_type.reader
+        if soft is None:
+            return reader.read(self.table, columns, options)
+        labels = options.labels or soft.label_names()
+        result = reader.read(self.table, columns, replace(options, task_type=soft.task_type, labels=labels))
+        pairs = zip(result.examples, result.lines or (), strict=True)
+        examples = [replace(each, soft_label=soft.of_line(line, labels)) for each, line in pairs]
+        logger.info("%s: %d of %d rows have probabilities of labels", self.table.path, len(soft.by_line), len(examples))
+        return replace(result, examples=examples)
+
+
+def rows_of(data: LabelledData) -> list[Row]:
+    """The rows of the table that the examples were read from; the others are blank or have no label."""
+    assert data.lines is not None, "tables have lines"
+    lines = set(data.lines)
+    return [row for row in read_any_table(data.path).rows if row.line in lines]
+
+
+def _soft_labels(table: Table, columns: Columns, options: ReadOptions) -> SoftLabels | None:
     """The soft labels of a table, where they are read; DataError for some where they are not."""
     if not options.soft_labels:
         refuse_soft_labels(table, columns.label_name)
@@ -99,17 +143,7 @@ def soft_labels_of(table: Table, columns: Columns, options: ReadOptions) -> Soft
     return soft_labels(table, text=columns.text_name, label=columns.label_name, task_type=options.task_type)
 
 
-def _read_soft_labels(table: Table, soft: SoftLabels, columns: Columns, options: ReadOptions) -> ReadResult:
-    """The examples of the rows in `table` with their soft labels."""
-    labels = options.labels or soft.label_names()
-    result = get_task_type(soft.task_type).reader.read(table, columns, replace(options, labels=labels))
-    pairs = zip(result.examples, result.lines or (), strict=True)
-    examples = [replace(each, soft_label=soft.of_line(line, labels)) for each, line in pairs]
-    logger.info("%s: %d of %d rows have probabilities of labels", table.path, len(soft.by_line), len(examples))
-    return replace(result, examples=examples)
-
-
-def rows_and_task_type(table: Table, columns: Columns, options: ReadOptions) -> tuple[Table, TaskType, str]:
+def _rows_and_task_type(table: Table, columns: Columns, options: ReadOptions) -> tuple[Table, TaskType, str]:
     """The rows of a table that are read, which `options` may ask to have a label; their task type, and why it is."""
     labelled = table
     if options.unlabelled_rows == "skip":
@@ -120,70 +154,6 @@ def rows_and_task_type(table: Table, columns: Columns, options: ReadOptions) -> 
         validate_label_is_no_text(columns, table.path)  # the cause, where texts look like labels
         raise
     return labelled if task_type.reader.needs_label else table, task_type, reason
-
-
-def read_any_table(path: Path) -> Table:
-    """All rows of a CSV, TSV, JSON lines or Parquet file, or of a data set of the hub."""
-    return hub_table(path) if is_dataset_name(path) else read_table(path)
-
-
-def task_for(data: LabelledData, columns: Columns, metrics: Sequence[str] = ()) -> Task:
-    """The task of some data. Without `metrics`, those of its task type."""
-    task_type = get_task_type(data.task_type)
-    pair = columns.text_pair or data.text_pair
-    names = tuple(metrics) or task_type.default_metrics(data.labels)
-    check_metrics(names, applicable=task_type.all_metrics, num_labels=len(data.labels or ()))
-    return Task(
-        task_type=data.task_type,
-        text=(columns.text_name, *([pair] if pair else [])),
-        label=columns.label_name,
-        options=columns.options,
-        labels=data.labels,
-        metrics=names,
-        metric_for_best_model=names[0],
-    )
-
-
-def task_of_benchmark(benchmark: BenchmarkTask, data: LabelledData, metrics: Sequence[str] = ()) -> Task:
-    """The task of a benchmark. Without `metrics`, those of its leaderboard."""
-    columns = Columns(text=benchmark.text, text_pair=benchmark.text_pair, label=benchmark.label)
-    return task_for(data, columns, metrics or benchmark.metrics)
-
-
-def types_with_format(path: Path) -> list[TaskType]:
-    """The task types that define the format of a file without named columns, such as `.json`."""
-    formats = [(each, each.reader.file_format) for each in task_types()]
-    return [each for each, file_format in formats if file_format and format_ending(path) in file_format.suffixes]
-
-
-def format_of(path: Path, task_type: str | None = None) -> FileFormat | None:
-    """The format of a file without named columns, that of `task_type` if several have one; None for a table."""
-    formats = {each.name: each.reader.file_format for each in types_with_format(path)}
-    return formats.get(task_type or "", next(iter(formats.values()), None))
-
-
-def rows_of(data: LabelledData) -> list[Row]:
-    """The rows of the table that the examples were read from; the others are blank or have no label."""
-    assert data.lines is not None, "tables have lines"
-    lines = set(data.lines)
-    return [row for row in read_any_table(data.path).rows if row.line in lines]
-
-
-def validate_columns_apply(columns: Columns, *files: Path) -> None:
-    """Raise ConfigError where columns are named, but none of `files` has named columns."""
-    if all(format_of(file) for file in files):
-        validate_not_given(asdict(columns), f"a {format_ending(files[0])} file has no named columns; leave them out")
-
-
-def _with_format(path: Path, file_format: FileFormat, options: ReadOptions) -> tuple[TaskType, str]:
-    ending, fitting = format_ending(path), types_with_format(path)
-    if options.task_type is None:
-        return fitting[0], f"{ending} file"
-    asked = get_task_type(options.task_type)
-    if asked not in fitting:
-        names = " or ".join(each.name for each in fitting)
-        raise ConfigError(f"{path}: a {ending} file has {names} data, not {asked.name}; {file_format.other_data}")
-    return asked, "as set"
 
 
 def _guess(table: Table, columns: Columns, options: ReadOptions) -> tuple[TaskType, str]:

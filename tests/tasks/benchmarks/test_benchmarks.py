@@ -9,8 +9,9 @@ import pytest
 from litebert.errors import ConfigError
 from litebert.tasks.benchmarks.benchmark_files import read_benchmark
 from litebert.tasks.benchmarks.benchmarks import BENCHMARKS, benchmark_task
-from litebert.tasks.read_labelled import read_labelled, task_of_benchmark
+from litebert.tasks.read_labelled import read_labelled
 from litebert.tasks.readers.columns import Columns, SavedTask
+from litebert.tasks.task_of_data import task_of_benchmark
 from litebert.tasks.types.registry import get_task_type
 from litebert.tasks.types.task_type import ReadOptions
 from support.data.benchmark_files import write_race

@@ -8,8 +8,8 @@ import pytest
 
 from litebert.errors import CheckpointError, ConfigError, DataError
 from litebert.files import TASK
+from litebert.tasks.file_formats import validate_columns_apply
 from litebert.tasks.labelled_data import Task
-from litebert.tasks.read_labelled import validate_columns_apply
 from litebert.tasks.readers.columns import Columns, SavedTask, group_and_slice, resolve_columns
 from litebert.tasks.readers.tables import Row, Table, read_table
 

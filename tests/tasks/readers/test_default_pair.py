@@ -9,9 +9,10 @@ import pytest
 from litebert.commands.finetune.data.run_data import read_examples
 from litebert.commands.finetune.finetune_settings import load_finetune_config
 from litebert.errors import ConfigError, DataError
-from litebert.tasks.read_labelled import read_labelled, task_for
+from litebert.tasks.read_labelled import read_labelled
 from litebert.tasks.readers.columns import Columns, SavedTask, resolve_columns
 from litebert.tasks.readers.tables import Row, Table
+from litebert.tasks.task_of_data import task_for
 from litebert.tasks.types.task_type import ReadOptions
 
 ROWS = "id,text,text_pair,note,label\n" + "".join(

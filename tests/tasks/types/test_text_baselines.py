@@ -8,8 +8,8 @@ import pytest
 
 from litebert.errors import MissingExtraError
 from litebert.tasks.labelled_data import Example, LabelledData
-from litebert.tasks.read_labelled import task_for
 from litebert.tasks.readers.columns import Columns
+from litebert.tasks.task_of_data import task_for
 from litebert.tasks.types.pronoun_resolution.pronoun_examples import PronounExample
 from litebert.tasks.types.registry import get_task_type, task_types
 

@@ -12,9 +12,9 @@ from litebert.commands.many_files.file_workers import FileJob, file_tasks, with_
 from litebert.commands.model_loading.loaded_pipeline import load_pipeline
 from litebert.files import write_json
 from litebert.inference.task_pipeline import TaskPipeline
+from litebert.tasks.file_formats import validate_columns_apply
 from litebert.tasks.labelled_data import UnlabelledRows
 from litebert.tasks.metrics.evaluation import Evaluation
-from litebert.tasks.read_labelled import validate_columns_apply
 
 
 class FileEvaluation(FileArguments):

@@ -19,11 +19,12 @@ from litebert.inference.task_pipeline import TaskPipeline
 from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit, available_splits, read_benchmark
 from litebert.tasks.benchmarks.benchmarks import Decision, Split, benchmark_task
 from litebert.tasks.benchmarks.candidate_ranking import predict_ranked
+from litebert.tasks.file_formats import validate_columns_apply
 from litebert.tasks.labelled_data import LabelledData, Task, UnlabelledRows
 from litebert.tasks.metrics.evaluation import Evaluation
 from litebert.tasks.metrics.metrics import OF_SECOND_LABEL
-from litebert.tasks.read_labelled import task_for, task_of_benchmark, validate_columns_apply
 from litebert.tasks.task_inference import Prediction
+from litebert.tasks.task_of_data import task_for, task_of_benchmark
 
 logger = logging.getLogger(__name__)
 

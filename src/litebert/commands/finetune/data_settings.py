@@ -58,7 +58,7 @@ class LabelledFiles(Settings):
     def _check(self) -> Self:
         files = (self.train, self.dev) if isinstance(self.dev, Path) else (self.train,)
         if self.columns.named() and any(format_ending(file) not in TABLE_ENDINGS for file in files):
-            from litebert.tasks.read_labelled import validate_columns_apply  # imports torch
+            from litebert.tasks.file_formats import validate_columns_apply  # imports torch
 
             validate_columns_apply(self.columns, *files)
         return self

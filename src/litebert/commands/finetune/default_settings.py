@@ -1,7 +1,7 @@
 """Optimizer, learning rate, batch size and duration of fine-tuning, by the model and the size of the data."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
 from typing import Any, Final
@@ -160,14 +160,10 @@ def count_rows(
 
     if not is_dataset_name(file) and not file.exists():
         return None
-    from litebert.tasks.read_labelled import (  # imports torch
-        format_of,
-        read_any_table,
-        rows_and_task_type,
-        soft_labels_of,
-    )
-    from litebert.tasks.readers.labelled_rows import is_blank, without_blank_rows
-    from litebert.tasks.readers.tables import open_table
+    from litebert.tasks.file_formats import format_of  # imports torch
+    from litebert.tasks.read_labelled import LabelledRows
+    from litebert.tasks.readers.labelled_rows import is_blank
+    from litebert.tasks.readers.tables import open_table, read_any_table
     from litebert.tasks.types.task_type import ReadOptions
 
     try:
@@ -175,10 +171,8 @@ def count_rows(
             return sum(1 for _ in file_format.iter_inputs(file))
         if skip_unlabelled:
             options = ReadOptions(task_type=task_type, unlabelled_rows="skip", soft_labels=True)
-            table, named = without_blank_rows(read_any_table(file)), columns or Columns()
-            if soft := soft_labels_of(table, named, options):
-                table, options = soft.table, replace(options, task_type=soft.task_type)
-            return len(rows_and_task_type(table, named, options)[0].rows)
+            rows = LabelledRows.of(read_any_table(file), columns or Columns(), saved=None, options=options)
+            return len(rows.table.rows)
         if is_dataset_name(file):
             return len(load_split(file))
         return sum(not is_blank(row) for row in open_table(file)[1])

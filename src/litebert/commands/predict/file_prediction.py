@@ -15,8 +15,8 @@ from litebert.inference.fill_mask import FillMask
 from litebert.inference.task_pipeline import TaskPipeline, warn_truncated
 from litebert.settings import validate_not_given
 from litebert.tasks.encoded import warn_empty
+from litebert.tasks.file_formats import format_of
 from litebert.tasks.masked_text import DEFAULT_TOP_K
-from litebert.tasks.read_labelled import format_of
 from litebert.tasks.readers.columns import Columns, validate_columns_read
 from litebert.tasks.readers.tables import Table
 from litebert.tasks.readers.text_files import format_ending

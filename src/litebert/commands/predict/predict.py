@@ -32,8 +32,8 @@ from litebert.model.io.hub import model_directory
 from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
 from litebert.tasks.benchmarks.benchmarks import benchmark_task
 from litebert.tasks.benchmarks.candidate_ranking import predict_ranked
+from litebert.tasks.file_formats import format_of
 from litebert.tasks.labelled_data import LabelledData
-from litebert.tasks.read_labelled import format_of
 from litebert.tasks.readers.text_files import format_ending, plain_name
 from litebert.tasks.types.extractive_qa.question_settings import NoAnswerThreshold
 

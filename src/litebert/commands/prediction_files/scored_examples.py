@@ -10,20 +10,15 @@ from litebert.commands.prediction_files.prediction_arguments import ScoredArgume
 from litebert.errors import ConfigError, DataError
 from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
 from litebert.tasks.benchmarks.benchmarks import benchmark_task
+from litebert.tasks.file_formats import format_of, validate_columns_apply
 from litebert.tasks.labelled_data import LabelledData, Task, UnlabelledRows
 from litebert.tasks.prediction_files.prediction_columns import labels_of_probabilities
 from litebert.tasks.prediction_files.prediction_rows import read_prediction_rows
-from litebert.tasks.read_labelled import (
-    format_of,
-    read_any_table,
-    read_labelled,
-    task_for,
-    task_of_benchmark,
-    validate_columns_apply,
-)
+from litebert.tasks.read_labelled import read_labelled
 from litebert.tasks.readers.columns import Columns
-from litebert.tasks.readers.tables import Table
+from litebert.tasks.readers.tables import Table, read_any_table
 from litebert.tasks.scored_predictions import FilePredictions
+from litebert.tasks.task_of_data import task_for, task_of_benchmark
 from litebert.tasks.types.task_type import ReadOptions
 
 logger = logging.getLogger(__name__)

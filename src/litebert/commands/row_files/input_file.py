@@ -17,8 +17,8 @@ from litebert.commands.row_files.resumable_output import (
 )
 from litebert.errors import ConfigError
 from litebert.settings import InferencePrecision
+from litebert.tasks.file_formats import format_of, types_with_format
 from litebert.tasks.output_formats import OutputFormat, table_output, validate_not_input
-from litebert.tasks.read_labelled import format_of, types_with_format
 from litebert.tasks.readers.columns import Columns, SavedTask, is_column_of_training, resolve_columns
 from litebert.tasks.readers.csv_files import log_semicolons
 from litebert.tasks.readers.tables import Row, Table, iter_tables, refuse_late_columns

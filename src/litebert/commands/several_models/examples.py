@@ -11,15 +11,11 @@ from litebert.commands.row_files.input_file import InputFile
 from litebert.commands.several_models.members import Member
 from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
 from litebert.tasks.benchmarks.benchmarks import benchmark_task
+from litebert.tasks.file_formats import validate_columns_apply
 from litebert.tasks.labelled_data import LabelledData, Task, UnlabelledRows
-from litebert.tasks.read_labelled import (
-    read_labelled,
-    rows_of,
-    task_for,
-    task_of_benchmark,
-    validate_columns_apply,
-)
+from litebert.tasks.read_labelled import read_labelled, rows_of
 from litebert.tasks.results import DecodedPrediction
+from litebert.tasks.task_of_data import task_for, task_of_benchmark
 from litebert.tasks.types.task_type import ReadOptions
 
 

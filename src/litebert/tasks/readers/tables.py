@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from litebert.errors import DataError, did_you_mean, import_extra
-from litebert.hub_datasets import load_split
+from litebert.hub_datasets import is_dataset_name, load_split
 from litebert.tasks.readers.conllu import CONLLU, iter_sentences
 from litebert.tasks.readers.csv_files import CSV, csv_records
 from litebert.tasks.readers.text_files import format_ending, iter_lines
@@ -322,6 +322,11 @@ def _as_text(path: Path, row: Row, column: str, *, lists: bool) -> str:
 def json_text(value: Any) -> str:
     """Of values that JSON does not have, such as the dates of Parquet, Python's text."""
     return json.dumps(value, default=str) if isinstance(value, bool | int | float | list) else str(value)
+
+
+def read_any_table(path: Path) -> Table:
+    """All rows of a CSV, TSV, JSON lines or Parquet file, or of a data set of the hub."""
+    return hub_table(path) if is_dataset_name(path) else read_table(path)
 
 
 def hub_table(path: Path) -> Table:

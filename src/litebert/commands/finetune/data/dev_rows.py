@@ -5,9 +5,10 @@ from typing import Any, Final
 
 from litebert.files import write_json, write_text
 from litebert.hub_datasets import is_dataset_name
+from litebert.tasks.file_formats import format_of
 from litebert.tasks.labelled_data import LabelledData
 from litebert.tasks.output_formats import SUFFIXES, TableFormat
-from litebert.tasks.read_labelled import format_of, rows_of
+from litebert.tasks.read_labelled import rows_of
 from litebert.tasks.readers.text_files import format_ending
 
 ROWS: Final = "rows.json"

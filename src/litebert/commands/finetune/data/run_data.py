@@ -8,9 +8,10 @@ from litebert.errors import DataError
 from litebert.tasks.benchmarks.benchmark_files import read_benchmark
 from litebert.tasks.benchmarks.benchmarks import benchmark_task
 from litebert.tasks.labelled_data import LabelledData, Task
-from litebert.tasks.read_labelled import read_labelled, task_for, task_of_benchmark
+from litebert.tasks.read_labelled import read_labelled
 from litebert.tasks.readers.columns import SavedTask
 from litebert.tasks.readers.splits import train_dev_split, warn_small_dataset, warn_train_dev_leakage
+from litebert.tasks.task_of_data import task_for, task_of_benchmark
 from litebert.tasks.types.registry import get_task_type
 from litebert.tasks.types.task_type import ReadOptions
 
