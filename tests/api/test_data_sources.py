@@ -108,7 +108,7 @@ def test_data_source_keeps_a_path_as_it_is(tmp_path):
 
 def test_a_data_set_of_the_hub_is_read_by_its_name(monkeypatch):
     rows = Table(Path("hf:owner/name:train"), ("text",), ())
-    monkeypatch.setattr("litebert.tasks.readers.tables.hub_table", lambda path: rows)
+    monkeypatch.setattr("litebert.tasks.readers.hub_tables.hub_table", lambda path: rows)
     assert DataSource.of("hf:owner/name:train", "data").to_table() is rows
 
 

@@ -15,7 +15,8 @@ from typing import Any, Final
 from litebert.errors import DataError
 from litebert.files import expand_home, sha256, write_text
 from litebert.hub_datasets import is_dataset_name
-from litebert.tasks.readers.tables import Row, Table, json_text, read_any_table, with_all_columns, with_label_names
+from litebert.tasks.readers.hub_tables import read_any_table, with_label_names
+from litebert.tasks.readers.tables import Row, Table, json_text, with_all_columns
 
 Data = Any
 """One of:

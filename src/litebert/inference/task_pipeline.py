@@ -23,7 +23,7 @@ from litebert.tasks.read_labelled import read_labelled
 from litebert.tasks.readers.columns import Columns, SavedTask
 from litebert.tasks.readers.tables import Table
 from litebert.tasks.results import DecodedPrediction, reorder_labels
-from litebert.tasks.task_inference import Prediction
+from litebert.tasks.task_inference import Prediction, is_finite
 from litebert.tasks.types.extractive_qa.extractive_qa import NO_ANSWER
 from litebert.tasks.types.extractive_qa.question_settings import NoAnswerThreshold, QuestionSettings
 from litebert.tasks.types.task_type import ReadOptions, TaskType
@@ -150,7 +150,7 @@ class TaskPipeline(ABC):
         outputs: list[Any] = [None] * len(encoded)
         for rank, part in enumerate(workers.gather(own)):
             outputs[rank :: workers.size] = part
-        if not all(map(_is_finite, outputs)):
+        if not all(map(is_finite, outputs)):
             raise NotFiniteError(self.place)
         return [
             self.task_type.inference.predict(each, self.settings, self.dtype) for each in encoded.by_example(outputs)
@@ -178,11 +178,6 @@ class TaskPipeline(ABC):
 def validate_no_threshold(task: str, given: float | None) -> None:
     """Raise ConfigError for a no-answer threshold of a model that always answers."""
     validate_not_given({"threshold": given}, f'a model for {task} never predicts "no answer"; remove this setting')
-
-
-def _is_finite(output: Any) -> bool:
-    """Whether all numbers of an output are finite: of an array, or of the arrays and numbers of a tuple."""
-    return all(map(_is_finite, output)) if isinstance(output, tuple) else bool(np.isfinite(output).all())
 
 
 def warn_truncated(path: Path, truncated: int, *, rows: int, settings: InputSettings) -> None:

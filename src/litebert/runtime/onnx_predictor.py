@@ -36,7 +36,7 @@ from litebert.tasks.encoded import (
 )
 from litebert.tasks.masked_text import DEFAULT_TOP_K, filled_masks, masked_feature
 from litebert.tasks.results import FilledMasks, softmax
-from litebert.tasks.task_inference import GraphOutputs
+from litebert.tasks.task_inference import GraphOutputs, is_finite
 from litebert.tasks.types.built_in_inference import BUILT_IN_INFERENCE
 from litebert.tokenization.tokenizer import Tokenizer
 
@@ -118,7 +118,7 @@ class Predictor(PredictionMethods):
         settings = SimpleNamespace(**(NEW_SETTINGS | self.metadata.settings))
         encoded = inference.encode(examples, self.tokenizer, settings)
         warn_empty("texts", encoded.num_empty, rows=len(examples))
-        outputs = self.outputs(encoded, inference.graph)
+        outputs = self._finite_outputs(encoded, inference.graph)
         predictions = [inference.predict(each, settings, np.float32) for each in encoded.by_example(outputs)]
         pairs = zip(predictions, examples, strict=True)
         return [inference.decode(prediction, example, self.labels, settings) for prediction, example in pairs]
@@ -165,7 +165,7 @@ class Predictor(PredictionMethods):
         validate_order_head(self.metadata.pairing)
         listed = validate_pairs(pairs)
         encoded = encode_segments(listed, self.tokenizer, max_length=self.metadata.max_length)
-        logits = self.outputs(encoded, GraphOutputs(names=("sentence_pair_logits",)))
+        logits = self._finite_outputs(encoded, GraphOutputs(names=("sentence_pair_logits",)))
         return [float(softmax(each)[0]) for each in logits]
 
     def _fill(self, text: str, top_k: int) -> FilledMasks:
@@ -175,6 +175,12 @@ class Predictor(PredictionMethods):
         if not np.isfinite(logits[0, masks]).all():
             raise NotFiniteError("the exported model")
         return filled_masks(softmax(logits[0, masks, : self.tokenizer.vocab_size]), self.tokenizer, top_k=top_k)
+
+    def _finite_outputs(self, encoded: Encoded, graph: GraphOutputs) -> list[Any]:
+        outputs = self.outputs(encoded, graph)
+        if not all(map(is_finite, outputs)):
+            raise NotFiniteError("the exported model")
+        return outputs
 
     def outputs(self, encoded: Encoded, graph: GraphOutputs) -> list[Any]:
         """What `graph` reads of the outputs of the model, for each sequence."""

@@ -51,14 +51,20 @@ class OutputFormat(ABC):
 class TableFormat:
     """Records as the lines of a `.jsonl`, `.csv` or `.tsv` file.
 
-    CSV and TSV have the scalar fields of the first record as columns; `.jsonl` keeps lists and objects too. Commas
-    separate the columns of `.csv`, or semicolons if they do in the file `like`.
+    CSV and TSV have the fields as columns that are scalar in a record, one of the first call or one that `expect` was
+    given. `.jsonl` keeps lists and objects too. Commas separate the columns of `.csv`, or semicolons if
+    they do in the file `like`.
     """
 
     def __init__(self, output: Path, *, like: Path | None = None) -> None:
         validate_suffix(output, SUFFIXES)
         self.state: dict[str, Any] = {"columns": None, "lines": 0}
         self._output, self._like = output, like
+        self._expected: dict[str, None] = {}
+
+    def expect(self, record: Record) -> None:
+        """The scalar fields of `record` are columns, though it may be a later one that has them first."""
+        self._expected.update(dict.fromkeys(_scalar_fields(record)))
 
     def lines(self, records: Sequence[Record]) -> str:
         """The text of the next records, after a header in the first call."""
@@ -69,7 +75,8 @@ class TableFormat:
                 for record in records
             )
         if self.state["columns"] is None and records:
-            self.state["columns"] = _scalar_columns(records[0])
+            found = (name for record in records for name in _scalar_fields(record))
+            self.state["columns"] = list(dict.fromkeys([*self._expected, *found]))
             return self._joined([self.state["columns"]]) + self.lines(records)
         return self._joined([[_as_text(record.get(name)) for name in self.state["columns"]] for record in records])
 
@@ -103,13 +110,13 @@ class RowFormat(OutputFormat):
         self._nested = output.suffix == ".jsonl"
         self._table = TableFormat(output, like=input_file)
         self.state = self._table.state
-        self._columns: list[str] | None = None
 
     def validate(self, rows: Sequence[Row], result: type[DecodedPrediction]) -> None:
         """Raise OutputError where a row has a column that is written, or what .tsv cannot hold."""
         added = [name for name in result.columns if self._nested or name not in result.nested_columns]
         for row in rows:
             self._validate_names(row, added)
+            self._table.expect(row.values)
             if self._ending == ".tsv":
                 self._validate_fields(row)
 
@@ -130,11 +137,8 @@ class RowFormat(OutputFormat):
                 )
 
     def _validate_fields(self, row: Row) -> None:
-        """The columns are those of the first row, as in `TableFormat`."""
-        if self._columns is None:
-            self._columns = _scalar_columns(row.values)
-        for name in self._columns:
-            if _breaks_tsv(name) or _breaks_tsv(_as_text(row.values.get(name))):
+        for name in _scalar_fields(row.values):
+            if _breaks_tsv(name) or _breaks_tsv(_as_text(row.values[name])):
                 raise OutputError(
                     f"{self._input_file}:{row.line}: column {name!r} contains a tab or a line break, which .tsv cannot "
                     "hold; write .csv or .jsonl"
@@ -218,12 +222,14 @@ def validate_suffix(output: Path, suffixes: Sequence[str]) -> None:
 
 
 def validate_not_input(output: Path, *inputs: Path) -> None:
-    """Raise ConfigError if writing `output` would replace one of the inputs."""
+    """Raise ConfigError if writing `output` would replace one of the inputs, or a directory."""
+    if output.is_dir():
+        raise ConfigError(f"output: {output} is a directory; give a file")
     if output.resolve() in {path.resolve() for path in inputs}:
         raise ConfigError(f"output: {output} is the input; choose another file")
 
 
-def _scalar_columns(record: Record) -> list[str]:
+def _scalar_fields(record: Mapping[str, Any]) -> list[str]:
     return [name for name, value in record.items() if not isinstance(value, dict | list)]
 
 
@@ -235,4 +241,4 @@ def _as_text(value: Any) -> str:
     """A value as labels and predictions have it: `true`, and lists as JSON."""
     if isinstance(value, bool | list | dict):
         return json.dumps(value, ensure_ascii=False, default=str)
-    return "" if value is None else str(value)
+    return "" if _finite(value) is None else str(value)

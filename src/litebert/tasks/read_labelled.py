@@ -17,10 +17,11 @@ from litebert.tasks.readers.columns import (
     with_default_pair,
 )
 from litebert.tasks.readers.csv_files import log_semicolons
+from litebert.tasks.readers.hub_tables import read_any_table
 from litebert.tasks.readers.labelled_rows import log_skipped, without_blank_rows, without_unlabelled_rows
 from litebert.tasks.readers.soft_labels import SoftLabels, refuse_soft_labels, soft_labels
 from litebert.tasks.readers.splits import warn_duplicates, warn_labels
-from litebert.tasks.readers.tables import Row, Table, read_any_table
+from litebert.tasks.readers.tables import Row, Table
 from litebert.tasks.types.registry import get_task_type, task_types
 from litebert.tasks.types.task_type import ReadOptions, ReadResult, TaskType
 
@@ -56,8 +57,8 @@ def read_labelled(
         task_type, reason = task_type_of_format(path, file_format, options.task_type)
         result, pair = file_format.read(path, options), None
     else:
-        log_semicolons(path)
         table = read_any_table(path) if table is None else table
+        log_semicolons(path)
         rows = LabelledRows.of(table, columns or Columns(), saved=saved, options=options)
         rows.log_skipped(table)
         found = rows.checked_columns(columns or Columns(), default_pair=default_pair)

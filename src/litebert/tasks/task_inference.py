@@ -23,6 +23,11 @@ def _rows(outputs: Sequence[np.ndarray], batch: PaddedArrays) -> Sequence[Any]:
     return list(outputs[0])
 
 
+def is_finite(output: Any) -> bool:
+    """Whether all numbers of an output are finite: of an array, or of the arrays and numbers of a tuple."""
+    return all(map(is_finite, output)) if isinstance(output, tuple) else bool(np.isfinite(output).all())
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GraphOutputs:
     """What is read of the graph of an exported model."""

@@ -174,6 +174,15 @@ def test_embed_of_unchanged_input_keeps_a_complete_file(model, table, tmp_path, 
     assert VectorSpec.stored(output).embedding.pooling == "cls"
 
 
+def test_embed_again_replaces_a_file_that_has_other_vectors_by_now(model, table, tmp_path):
+    output = tmp_path / "v.npy"
+    run_embed(model, table, output)
+    vectors = np.load(output)
+    np.save(output, np.zeros_like(vectors))
+    run_embed(model, table, output)
+    assert np.array_equal(np.load(output), vectors)
+
+
 @pytest.mark.parametrize(
     ("content", "output", "options", "error", "message"),
     [

@@ -254,7 +254,7 @@ def test_ensemble_scores_a_data_set_of_the_hub(classifiers, opinions, monkeypatc
         features = {"text": object(), "label": object()}  # noqa: RUF012
 
     rows = Split({"text": text, "label": label} for text, label in _opinions())
-    monkeypatch.setattr("litebert.tasks.readers.tables.load_split", lambda name: rows)
+    monkeypatch.setattr("litebert.tasks.readers.hub_tables.load_split", lambda name: rows)
     of_hub, of_file = (run_ensemble(classifiers(2), data).score for data in ("hf:owner/opinions", opinions))
     assert of_hub.evaluation.metrics == of_file.evaluation.metrics
     with pytest.raises(ConfigError, match="out: hf:owner/opinions is scored only"):

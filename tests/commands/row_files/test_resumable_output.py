@@ -301,4 +301,4 @@ def test_output_that_another_process_writes_is_refused(classifier, tmp_path):
 
 def test_tables_have_booleans_as_labels_have_them_and_later_lists_as_json():
     records = [{"label": True, "more": None, "left out": []}, {"label": False, "more": ["z"], "new": 1}]
-    assert TableFormat(Path("out.csv")).lines(records) == 'label,more\ntrue,\nfalse,"[""z""]"\n'
+    assert TableFormat(Path("out.csv")).lines(records) == 'label,more,new\ntrue,,\nfalse,"[""z""]",1\n'

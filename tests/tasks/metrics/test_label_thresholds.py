@@ -82,6 +82,12 @@ def test_best_threshold_is_between_the_lowest_positive_and_the_highest_negative(
     assert best_threshold(np.array([-3.0, 1.0, -1.0, 4.0]), np.array([0, 1, 0, 1])) == 0.0
 
 
+def test_best_threshold_is_above_the_highest_negative_that_is_the_nearest_number():
+    below = np.float32(1.0)
+    logits = np.array([np.nextafter(below, np.float32(2)), below], np.float32)
+    assert (logits >= best_threshold(logits, np.array([1, 0]))).tolist() == [True, False]
+
+
 def test_threshold_of_a_label_of_no_row_or_of_every_row_is_one_half():
     logits = np.array([-2.0, 3.0, 1.0])
     assert best_threshold(logits, np.zeros(3, int)) == best_threshold(logits, np.ones(3, int)) == DEFAULT

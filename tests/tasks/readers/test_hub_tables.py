@@ -9,7 +9,7 @@ import pytest
 from litebert.errors import DataError, MissingExtraError
 from litebert.tasks.read_labelled import read_labelled
 from litebert.tasks.readers.columns import Columns
-from litebert.tasks.readers.tables import hub_table
+from litebert.tasks.readers.hub_tables import hub_table
 
 NAMES = SimpleNamespace(int2str=lambda index: ("no", "yes")[index])
 EXCEPTIONS = SimpleNamespace(DatasetsError=ValueError)

@@ -1,7 +1,7 @@
 """Embeddings of every row of a file, in its order."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,7 +34,7 @@ from litebert.inference.embeddings.text_embedder import TextEmbedder
 from litebert.model.io.hub import model_directory
 from litebert.tasks.output_formats import OutputFormat, RowFormat, validate_not_input, validate_suffix
 from litebert.tasks.readers.columns import Columns
-from litebert.tasks.readers.tables import Table
+from litebert.tasks.readers.tables import Row, Table
 
 logger = logging.getLogger(__name__)
 
@@ -111,8 +111,8 @@ def _number_of_rows(run: EmbedRun) -> int:
     for window in texts_of(run.input, run.text).windows():
         if row_format is not None:
             row_format.validate(window.rows, Embedding)
-        if not rows and run.output.suffix == ".parquet":
-            validate_parquet(run.input, window.rows[0])
+        if run.output.suffix == ".parquet":
+            validate_parquet(run.input, window.rows)
         rows += len(window.rows)
     return rows
 
@@ -168,7 +168,10 @@ class VectorWriter:
     def _write_parquet(self, output: Path) -> None:
         vectors = _vectors_file(output)
         self._write_npy(vectors)
-        windows = (window.rows for window in texts_of(self.run.input, self.run.text).windows())
+
+        def windows() -> Iterator[Sequence[Row]]:
+            return (window.rows for window in texts_of(self.run.input, self.run.text).windows())
+
         write_parquet(output, windows, read_vectors(vectors))
         vectors.unlink()
         spec_file(vectors).unlink()
@@ -176,12 +179,16 @@ class VectorWriter:
     def _write_npy(self, output: Path) -> None:
         """Write the vectors alone, unless they are there from a command that was stopped later."""
         stored = VectorSpec.stored(output) if output.exists() else None
-        if stored is not None and stored.fingerprint == self.spec.fingerprint:  # which covers the rest
+        if stored is not None and self._is_complete(output, stored):
             logger.info("%s: is complete", output)
             return
         spec_file(output).unlink(missing_ok=True)
         self._write(output, NpyFormat(rows=self.rows, dimensions=self.embedder.dimensions))
-        self.spec.write(output)
+        self.spec.replace(vectors=sha256(output)).write(output)
+
+    def _is_complete(self, output: Path, stored: VectorSpec) -> bool:
+        """Whether the file has the vectors that it would get: those that were written, of all that they depend on."""
+        return stored.fingerprint == self.spec.fingerprint and stored.vectors in (None, sha256(output))
 
     def _write(self, output: Path, output_format: OutputFormat) -> None:
         windows = texts_of(self.run.input, self.run.text).windows

@@ -5,7 +5,7 @@ For each `.npy` file there is a file `NAME.npy.json` that records what the vecto
 
 import io
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Self
@@ -37,6 +37,8 @@ class VectorSpec(Settings):
     embedding: EmbeddingSettings
     precision: InferencePrecision | None = None
     """Arithmetic of the model; null in a file of an earlier version."""
+    vectors: str | None = None
+    """SHA-256 of the file of the vectors; null in a file of an earlier version."""
 
     @classmethod
     def stored(cls, vectors: Path) -> Self | None:
@@ -98,22 +100,26 @@ def read_vectors(path: Path) -> np.ndarray:
     return vectors
 
 
-def validate_parquet(source: Path, row: Row) -> None:
+def validate_parquet(source: Path, rows: Sequence[Row]) -> None:
     """Raise MissingExtraError without pyarrow, DataError if a column of the rows of `source` is named `embedding`."""
     import_extra("pyarrow", extra="data", needed_for="writing .parquet")
-    if COLUMN in row.values:
+    if any(COLUMN in row.values for row in rows):
         raise DataError(f"{source}: column {COLUMN!r} is where the vectors are written; rename it")
 
 
-def write_parquet(output: Path, windows: Iterable[Sequence[Row]], vectors: np.ndarray) -> None:
-    """Write rows with their vectors, window by window; fields that are no texts become their JSON."""
+def write_parquet(output: Path, windows: Callable[[], Iterable[Sequence[Row]]], vectors: np.ndarray) -> None:
+    """Write rows with their vectors, window by window; fields that are no texts become their JSON.
+
+    `windows()` gives the rows, which are read twice: a column may begin in a later row.
+    """
     import pyarrow as arrow
     from pyarrow import parquet
 
     with atomic_file(output, one_writer=True) as temporary:
         writer = None
         try:
-            for columns, part in _column_windows(windows, vectors):
+            names = list(dict.fromkeys(name for rows in windows() for row in rows for name in row.values))
+            for columns, part in _column_windows(windows(), names, vectors):
                 values = arrow.FixedSizeListArray.from_arrays(arrow.array(part.reshape(-1)), vectors.shape[1])
                 table = arrow.table(
                     {**{name: arrow.array(texts, arrow.string()) for name, texts in columns.items()}, COLUMN: values}
@@ -126,13 +132,11 @@ def write_parquet(output: Path, windows: Iterable[Sequence[Row]], vectors: np.nd
 
 
 def _column_windows(
-    windows: Iterable[Sequence[Row]], vectors: np.ndarray
+    windows: Iterable[Sequence[Row]], names: Sequence[str], vectors: np.ndarray
 ) -> Iterator[tuple[dict[str, list[str | None]], np.ndarray]]:
-    """The columns of each window with its vectors; all windows have the columns of the first row."""
-    names: list[str] = []
+    """The named columns of each window with its vectors."""
     start = 0
     for rows in windows:
-        names = names or list(rows[0].values)
         yield (
             {name: [_text(row.values.get(name)) for row in rows] for name in names},
             vectors[start : start + len(rows)],

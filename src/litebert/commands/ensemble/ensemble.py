@@ -45,7 +45,8 @@ from litebert.tasks.labelled_data import LabelledData, Task
 from litebert.tasks.metrics.bootstrap_difference import BootstrapDifference, bootstrap_differences
 from litebert.tasks.metrics.evaluation import Evaluation, Scored
 from litebert.tasks.readers.columns import resolve_columns
-from litebert.tasks.readers.tables import hub_table, iter_tables
+from litebert.tasks.readers.hub_tables import hub_table
+from litebert.tasks.readers.tables import iter_tables
 from litebert.tasks.types.task_type import FileFormat
 
 logger = logging.getLogger(__name__)

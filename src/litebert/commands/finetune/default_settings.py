@@ -162,8 +162,9 @@ def count_rows(
         return None
     from litebert.tasks.file_formats import format_of  # imports torch
     from litebert.tasks.read_labelled import LabelledRows
+    from litebert.tasks.readers.hub_tables import read_any_table
     from litebert.tasks.readers.labelled_rows import is_blank
-    from litebert.tasks.readers.tables import open_table, read_any_table
+    from litebert.tasks.readers.tables import open_table
     from litebert.tasks.types.task_type import ReadOptions
 
     try:

@@ -166,13 +166,24 @@ def _validate_measured_here(run: FileArguments) -> None:
 def file_tasks(pattern: Path, out: Path, output_name: Callable[[Path], str]) -> list[FileTask]:
     """A task for each file that matches; its output has the same place below `out` as the file below the pattern.
 
+    Files below `out` are outputs of an earlier command, and files whose name or folder begins with a dot are hidden, as
+    in a shell: neither matches.
+
     Raises DataError if there is no file, ConfigError if two files have the same output or `out` is a file.
     """
     if out.exists() and not out.is_dir():
         raise ConfigError(f"output: {out} is a file, but a pattern has an output for each file; give a directory")
     # The directory that all matches are in: the parts before the first one with wildcards.
     root = Path(*takewhile(lambda part: not glob.has_magic(part), pattern.parts))
-    sources = sorted(path for path in root.glob(str(pattern.relative_to(root))) if path.is_file())
+    names_hidden = any(part.startswith(".") for part in pattern.relative_to(root).parts)
+    earlier = out.resolve() if out.resolve() != root.resolve() else None
+    sources = sorted(
+        path
+        for path in root.glob(str(pattern.relative_to(root)))
+        if path.is_file()
+        and (names_hidden or not any(part.startswith(".") for part in path.relative_to(root).parts))
+        and (earlier is None or earlier not in path.resolve().parents)
+    )
     if not sources:
         raise DataError(f"{pattern}: no file matches; check the pattern")
     tasks: dict[Path, FileTask] = {}

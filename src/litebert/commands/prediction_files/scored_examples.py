@@ -16,7 +16,8 @@ from litebert.tasks.prediction_files.prediction_columns import labels_of_probabi
 from litebert.tasks.prediction_files.prediction_rows import read_prediction_rows
 from litebert.tasks.read_labelled import read_labelled
 from litebert.tasks.readers.columns import Columns
-from litebert.tasks.readers.tables import Table, read_any_table
+from litebert.tasks.readers.hub_tables import read_any_table
+from litebert.tasks.readers.tables import Table
 from litebert.tasks.scored_predictions import FilePredictions
 from litebert.tasks.task_of_data import task_for, task_of_benchmark
 from litebert.tasks.types.task_type import ReadOptions

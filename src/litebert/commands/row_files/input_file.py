@@ -105,10 +105,11 @@ class InputFile:
         which `validate` raises DataError, does not end the command after hours.
         """
         if self.write_directory is None:
-            self._validate_rows(output, result, validate)
+            output_format = self.output_format(output)
+            self._validate_rows(output_format, result, validate)
             return write_predictions(
                 output,
-                self.output_format(output),
+                output_format,
                 self.windows,
                 predict,
                 source=self.path,
@@ -121,14 +122,13 @@ class InputFile:
         return Written(len(predicted.results), dict(+predicted.counts))
 
     def _validate_rows(
-        self, output: Path, result: type[DecodedPrediction], validate: Callable[[Sequence[Any]], None]
+        self, output_format: OutputFormat, result: type[DecodedPrediction], validate: Callable[[Sequence[Any]], None]
     ) -> None:
-        output_format = self.output_format(output)
-        log_semicolons(self.path)
         for window in self.windows():
             with row_named(self.path, window):
                 validate(window.examples)
             output_format.validate(window.rows, result)
+        log_semicolons(self.path)
 
     def windows(self, skip: int = 0) -> Iterator[Window]:
         """The rows after the first `skip`, in windows."""

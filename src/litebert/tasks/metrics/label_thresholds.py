@@ -80,4 +80,5 @@ def best_threshold(logits: Float[np.ndarray, " N"], targets: Int[np.ndarray, " N
     # A unit above the highest, which predicts the label for no row, and a unit below the lowest: for every row.
     above, below = np.append(logits[0] + 1, logits), np.append(logits, logits[-1] - 1)
     best = int(np.argmax(np.where(above > below, f1, -1)))  # equal logits are predicted alike
-    return float(above[best] + below[best]) / 2
+    middle = below[best] + (above[best] - below[best]) / 2
+    return float(middle if middle > below[best] else above[best])  # no number is between the nearest ones

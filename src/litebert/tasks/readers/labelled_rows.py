@@ -62,7 +62,8 @@ def require_labels(table: Table, label: str) -> None:
 
 
 def _is_empty(value: Any) -> bool:
-    return value is None or value == [] or (isinstance(value, str) and not value.strip())
+    is_missing = value is None or value == [] or value != value  # as NaN, which data frames have
+    return is_missing or (isinstance(value, str) and not value.strip())
 
 
 def _shown(lines: Sequence[int]) -> str:

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from litebert.errors import DataError, did_you_mean, import_extra
-from litebert.hub_datasets import is_dataset_name, load_split
 from litebert.tasks.readers.conllu import CONLLU, iter_sentences
 from litebert.tasks.readers.csv_files import CSV, csv_records
 from litebert.tasks.readers.text_files import format_ending, iter_lines
@@ -313,7 +312,8 @@ def _as_text(path: Path, row: Row, column: str, *, lists: bool) -> str:
     value = row.values[column]
     if isinstance(value, dict | bytes) or (isinstance(value, list) and not lists):
         raise DataError(f"{where}: expected a text or a number, found {type(value).__name__}")
-    text = value if isinstance(value, str) else "" if value is None else json_text(value)
+    is_missing = value is None or value != value  # NaN stands for a missing value in JSON lines and Parquet
+    text = value if isinstance(value, str) else "" if is_missing else json_text(value)
     if not _is_unicode(text):
         raise DataError(f"{where}: has half of a surrogate pair; write valid Unicode")
     return text
@@ -322,34 +322,3 @@ def _as_text(path: Path, row: Row, column: str, *, lists: bool) -> str:
 def json_text(value: Any) -> str:
     """Of values that JSON does not have, such as the dates of Parquet, Python's text."""
     return json.dumps(value, default=str) if isinstance(value, bool | int | float | list) else str(value)
-
-
-def read_any_table(path: Path) -> Table:
-    """All rows of a CSV, TSV, JSON lines or Parquet file, or of a data set of the hub."""
-    return hub_table(path) if is_dataset_name(path) else read_table(path)
-
-
-def hub_table(path: Path) -> Table:
-    """Every row of a split, counted from 1; labels by their names, where the data set has names."""
-    loaded = load_split(path)
-    rows = tuple(
-        Row(number, with_label_names(record, loaded.features)) for number, record in enumerate(loaded, start=1)
-    )
-    if not rows:
-        raise DataError(f"{path}: no rows; give a split with at least one")
-    return Table(path, tuple(loaded.column_names), rows)
-
-
-def with_label_names(record: dict[str, Any], features: Any) -> dict[str, Any]:
-    """A row with the names of its labels, where `features` of the data set has them."""
-    return {name: _label_name(value, features[name]) for name, value in record.items()}
-
-
-def _label_name(value: Any, feature: Any) -> Any:
-    """A label, or a list of labels, by name; data sets use -1 for a missing label."""
-    inner = getattr(feature, "feature", None)
-    if isinstance(value, list) and inner is not None:
-        return [_label_name(each, inner) for each in value]
-    if hasattr(feature, "int2str") and isinstance(value, int):
-        return None if value < 0 else feature.int2str(value)
-    return value
