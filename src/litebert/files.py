@@ -8,11 +8,12 @@ import contextlib
 import errno
 import hashlib
 import json
+import math
 import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +75,15 @@ def write_text(path: Path, text: str) -> None:
 def write_json(path: Path, value: Any) -> None:
     """Replace `path` by `value` as indented JSON, atomically."""
     write_bytes(path, json_bytes(value))
+
+
+def finite(value: Any) -> Any:
+    """The value with null for numbers that JSON does not have, such as NaN in a column of Parquet."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, Mapping):
+        return {name: finite(each) for name, each in value.items()}
+    return [finite(each) for each in value] if isinstance(value, list | tuple) else value
 
 
 def json_bytes(value: Any) -> bytes:

@@ -318,6 +318,8 @@ def _suggestion(cls: type[BaseModel], path: str, value: object) -> str:
     """The dotted paths of settings with a similar name, at the same level if there are any."""
     parent, _, name = path.rpartition(".")
     paths = {known: known.rpartition(".") for known, _ in _annotations(cls)}
+    if path in paths:  # of another member of a union
+        return f"only another type of {parent} has it"
     level = {leaf: known for known, (head, _, leaf) in paths.items() if head == parent}
     anywhere = {leaf: known for known, (_, _, leaf) in reversed(paths.items())}
     meant, equals, example = name_here(name, value).partition("=")

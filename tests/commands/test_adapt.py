@@ -118,6 +118,29 @@ def test_a_stopped_run_continues(encoder, table, tmp_path):
     assert adapt(run).steps == 2
 
 
+@pytest.mark.parametrize("stops", [True, False])
+def test_a_run_that_was_moved_continues(encoder, table, tmp_path, stops):
+    class Stop(Callback):
+        def on_step(self, run, record):
+            if stops:
+                raise KeyboardInterrupt
+
+    try:
+        adapt(run_of(encoder, table, out=tmp_path / "first"), callbacks=[Stop()])
+    except KeyboardInterrupt:
+        assert stops
+    (tmp_path / "first").rename(tmp_path / "second")
+    result = adapt(run_of(encoder, table, out=tmp_path / "second"))
+    assert (result.steps, result.model) == (2, tmp_path / "second" / "model")
+
+
+def test_a_metric_needs_a_validation_split(encoder, tmp_path):
+    (tmp_path / "text.txt").write_text("the film was good\n" * 40)
+    settings = (*QUICK, "metric_for_best_model=mlm_loss")
+    with pytest.raises(ConfigError, match="metric_for_best_model: the texts have too few different documents"):
+        adapt(run_of(encoder, tmp_path / "text.txt", out=tmp_path / "out", settings=settings))
+
+
 def test_a_pattern_of_tables_is_read(encoder, table, tmp_path):
     table.with_name("others.tsv").write_text("review\nthe old actor\n")
     adapt(run_of(encoder, tmp_path / "*.csv", tmp_path / "*.tsv", out=tmp_path / "out"))

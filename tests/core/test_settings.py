@@ -91,6 +91,11 @@ def test_settings_in_a_union_need_their_tag():
         Line.parse({"line": {"by": 2}}, where="test")
 
 
+def test_a_setting_of_another_type_is_not_suggested_again():
+    with pytest.raises(ConfigError, match=r"^test: unknown setting 'line\.by'; only another type of line has it$"):
+        Line.parse({"line": {"shape": "straight", "by": 2}}, where="test")
+
+
 def test_settings_in_a_union_are_suggested_without_its_tag():
     with pytest.raises(ConfigError, match=r"^test: unknown setting 'line\.b'; did you mean 'line\.by'\?$"):
         Line.parse({"line": {"shape": "bent", "b": 2}}, where="test")

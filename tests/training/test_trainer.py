@@ -65,6 +65,13 @@ def test_checkpoint_that_becomes_due_during_an_evaluation_is_saved_after_it(tmp_
     assert saved == steps
 
 
+def test_checkpoint_whose_interval_ends_in_skipped_steps_is_saved_after_the_next_update(tmp_path):
+    broken = ToyBatches(broken=((3, 0), (4, 0)))
+    train(tmp_path, batches=broken, duration="9 steps", checkpoint_every="4 steps", keep_checkpoints=9)
+    saved = sorted(int(path.name.split("-")[1]) for path in (tmp_path / "checkpoints").glob("step-*"))
+    assert saved == [6, 8, 9]
+
+
 def test_run_whose_time_ends_in_a_rollback_is_evaluated_and_saved(tmp_path, monkeypatch):
     batches = ToyBatches(broken=((4, 0),))
     limits = {"checkpoint_every": "2 steps", "max_consecutive_skipped_steps": 0}

@@ -41,8 +41,8 @@ def sweep(
     data: Annotated[DataArguments, arguments_of(DataArguments)],
     from_scratch: Flag = False,
     json: Json = False,
-) -> None:
-    """Fine-tune with several seeds, or over a grid of settings, and compare.
+) -> int:
+    """Fine-tune with several seeds, or over a grid of settings, and compare; 1 if no trial is finished.
 
     Args:
         recipe: name of a recipe or benchmark, or the path of a .yaml file
@@ -66,4 +66,6 @@ def sweep(
     from litebert.commands.sweep.sweep import sweep as run
     from litebert.training.callbacks.progress_display import progress_display
 
-    print_result(run(plan, out, jobs=jobs, callbacks=[progress_display()]), as_json=json)
+    result = run(plan, out, jobs=jobs, callbacks=[progress_display()])
+    print_result(result, as_json=json)
+    return int(result.metric_for_best_model is None)

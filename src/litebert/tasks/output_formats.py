@@ -3,7 +3,6 @@
 import csv
 import io
 import json
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from litebert.errors import ConfigError, DataError
+from litebert.files import finite
 from litebert.tasks.readers.conllu import CONLLU, with_label
 from litebert.tasks.readers.csv_files import COMMA, CSV, delimiter_of
 from litebert.tasks.readers.tables import Row
@@ -71,7 +71,7 @@ class TableFormat:
         if self._output.suffix == ".jsonl":
             # Values that JSON does not have, such as the dates of a data set of the hub, become texts.
             return "".join(
-                json.dumps(_finite(record), ensure_ascii=False, default=str, allow_nan=False) + "\n"
+                json.dumps(finite(record), ensure_ascii=False, default=str, allow_nan=False) + "\n"
                 for record in records
             )
         if self.state["columns"] is None and records:
@@ -91,15 +91,6 @@ class TableFormat:
                 )
         self.state["lines"] += len(rows)
         return "".join("\t".join(fields) + "\n" for fields in rows)
-
-
-def _finite(value: Any) -> Any:
-    """The value with null for numbers that JSON does not have, such as NaN in a column of Parquet."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    if isinstance(value, Mapping):
-        return {name: _finite(each) for name, each in value.items()}
-    return [_finite(each) for each in value] if isinstance(value, list | tuple) else value
 
 
 class RowFormat(OutputFormat):
@@ -241,4 +232,4 @@ def _as_text(value: Any) -> str:
     """A value as labels and predictions have it: `true`, and lists as JSON."""
     if isinstance(value, bool | list | dict):
         return json.dumps(value, ensure_ascii=False, default=str)
-    return "" if _finite(value) is None else str(value)
+    return "" if finite(value) is None else str(value)

@@ -1,7 +1,7 @@
 """The settings of a training run."""
 
 import re
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, Field, PlainSerializer, PlainValidator, model_validator
 
@@ -35,6 +35,8 @@ def _patterns(values: tuple[str, ...]) -> tuple[str, ...]:
     return values
 
 
+BATCH_SIZE: Final = "batch_size"
+"""The setting that no resumed run may change: the place of a run in its examples is a step times this."""
 NON_NUMERIC_SETTINGS = (
     *("evaluate_every", "checkpoint_every", "keep_checkpoints", "milestones", "log_every", "trackers"),
     *("max_consecutive_skipped_steps", "device", "fsdp", "timeout_seconds", "allow_config_changes"),

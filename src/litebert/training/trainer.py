@@ -129,6 +129,8 @@ class Trainer:
             checkpointer=self._checkpointer,
         )
         self._signals, self._signal, self._start = StopSignals(), 0, 0.0
+        self._is_overdue = False
+        """Whether the interval of checkpoints ended in steps that were skipped."""
 
     @property
     def progress(self) -> TrainingProgress:
@@ -201,7 +203,7 @@ class Trainer:
 
     def _roll_back(self, request: Rollback) -> None:
         """Return to a checkpoint, with the time that has passed: a run whose duration is a time may end there."""
-        self._run.rollback = None
+        self._run.rollback, self._is_overdue = None, False
         self._checkpoints.roll_back(request)
         self._call(lambda callback: callback.on_rollback(self._run))
 
@@ -219,11 +221,15 @@ class Trainer:
     def _save_is_due(self, *, since: TrainingProgress) -> bool:
         """Whether the run ends here, or the interval of checkpoints has since then, also during an evaluation.
 
-        While steps are skipped no checkpoint is due: it would take the place of one that a rollback needs.
+        While steps are skipped no checkpoint is due, since it would take the place of one that a rollback needs; one
+        whose interval ends there is due after the next update.
         """
         if self._ended or self._signal:
             return True
-        return not self.progress.consecutive_skipped_steps and self._schedule.saves(since, self.progress)
+        self._is_overdue |= self._schedule.saves(since, self.progress)
+        is_due = self._is_overdue and not self.progress.consecutive_skipped_steps
+        self._is_overdue &= not is_due
+        return is_due
 
     def _raise_if_interrupted(self) -> None:
         """Raise StoppedBySignalError, once the state is on disk, if a signal ended the run or its last evaluation."""

@@ -163,6 +163,17 @@ def test_missing_file_of_an_unfinished_run_is_the_error(default_run, tmp_path):
         finetune(default_run(), tmp_path / "run")
 
 
+def test_run_that_was_killed_before_its_first_checkpoint_may_have_other_development_rows(values, tmp_path):
+    values["train"] |= {"duration": "6 steps", "evaluate_every": "1 steps", "checkpoint_every": "100 steps"}
+    with pytest.raises(KilledError):
+        finetune(run(values), tmp_path / "run", callbacks=[killer("step", 3)])
+    assert (tmp_path / "run" / "model" / "evaluation.json").exists()
+    assert not (tmp_path / "run" / "checkpoints").exists()
+    dev = tmp_path / "dev.csv"
+    dev.write_text("\n".join(dev.read_text().splitlines()[:-2]) + "\n")
+    assert finetune(run(values), tmp_path / "run").steps == 6
+
+
 def test_finished_run_is_returned_without_the_file_that_its_settings_were_chosen_by(default_run, tmp_path):
     first = finetune(default_run(), tmp_path / "run")
     (tmp_path / "train.csv").rename(tmp_path / "moved.csv")

@@ -73,6 +73,15 @@ def test_best_model_saves_the_best_of_all_evaluations(tmp_path, metric, values, 
     assert load_model(tmp_path / "best").sentence_pair.bias[0].item() == pytest.approx(expected)
 
 
+def test_a_score_that_is_not_a_number_is_null_in_the_file_and_worse_than_any_when_it_is_read(tmp_path):
+    evaluate(best_model(tmp_path / "best", [math.nan]), ForPretraining(CONFIG), 1)
+    assert json.loads((tmp_path / "best" / EVALUATION).read_text(), parse_constant=pytest.fail)["metrics"] == {
+        "mlm_accuracy": None
+    }
+    evaluate(best_model(tmp_path / "best", [0.1]), ForPretraining(CONFIG), 2)
+    assert json.loads((tmp_path / "best" / EVALUATION).read_text())["step"] == 2
+
+
 def test_best_model_of_a_resumed_run_continues_with_its_best(tmp_path):
     evaluate(best_model(tmp_path / "best", [0.3]), ForPretraining(CONFIG), 1)
     resumed = best_model(tmp_path / "best", [0.2])

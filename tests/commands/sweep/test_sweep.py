@@ -8,7 +8,7 @@ import pytest
 
 from litebert.cli.main import main
 from litebert.commands.sweep.sweep import sweep
-from litebert.errors import CheckpointError, ConfigError, DivergedError, StoppedBySignalError
+from litebert.errors import CheckpointError, ConfigError, DataError, DivergedError, StoppedBySignalError
 from litebert.settings import read_yaml
 from litebert.tasks.types.classification.classification import CLASSIFICATION
 from litebert.training.checkpointing.checkpoint import locked_directory
@@ -112,6 +112,32 @@ def test_sweep_grid_may_grow_and_other_settings_may_not_change(planned, tmp_path
     assert grown.configurations[0].statistics["accuracy"].trials == 2
     with pytest.raises(ConfigError, match=r"other settings \(base.train.learning_rate\)"):
         sweep(planned({"seed": [0]}, learning_rate=0.5), tmp_path / "out")
+
+
+def test_settings_on_which_no_result_depends_may_differ_when_a_sweep_resumes(planned, tmp_path):
+    first = sweep(planned({"seed": [0]}), tmp_path / "out")
+    run = planned({"seed": [0]})
+    smaller = run.base.replace(microbatch_size=run.base.microbatch_size // 2)
+    again = sweep(run.replace(base=smaller), tmp_path / "out")
+    assert [each.metrics for each in again.trials] == [each.metrics for each in first.trials]
+
+
+def test_a_wrong_column_leaves_no_sweep(planned, tmp_path):
+    run = planned({"seed": [0]})
+    wrong = run.base.replace(data=run.base.data.replace(label="nope"))
+    with pytest.raises(DataError, match="no column 'nope'"):
+        sweep(run.replace(base=wrong), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+    assert sweep(run, tmp_path / "out").trials[0].metrics
+
+
+@pytest.mark.parametrize(("max_length", "code"), [("200", 1), ("200,32", 0)])
+def test_the_command_fails_if_no_trial_is_finished(planned, pretrained, tmp_path, capsys, max_length, code):
+    planned({"seed": [0]})
+    quick = ["train.duration=2 steps", "train.device=cpu", "train.precision=fp32"]
+    files = ["--model", str(pretrained), "--train", str(tmp_path / "train.csv"), "--out", str(tmp_path / "out")]
+    assert main(["sweep", "default", *files, "--grid", f"max_length={max_length}", *quick]) == code
+    assert ("no trial is finished" in capsys.readouterr().out) == bool(code)
 
 
 def test_sweep_whose_rows_have_changed_does_not_grow(planned, tmp_path):

@@ -38,6 +38,15 @@ def test_trial_names_are_distinct_file_names():
     assert not any("/" in name for name in names)
 
 
+@pytest.mark.parametrize("value", ["a", "ä"])
+def test_names_of_trials_with_many_axes_fit_into_a_file_name(value):
+    axes = [f"{name}={value * 30}" for name in ("card.license", "card.intended_uses", "tokenizer")]
+    axes += ["attention_probs_dropout_prob=0.1", "hidden_dropout_prob=0.1", "train.learning_rate=1e-5", "seed=0..1"]
+    names = [trial.name for trial in trials_of(planned(*axes))]
+    assert len(set(names)) == 2
+    assert all(len(name.encode()) < 200 for name in names)
+
+
 @pytest.mark.parametrize(
     ("grid", "message"),
     [

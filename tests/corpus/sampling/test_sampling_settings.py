@@ -69,6 +69,12 @@ def test_preset_with_an_unknown_name_is_refused():
         preset("albert")
 
 
+@pytest.mark.parametrize("probability", [1e-4, 0.0099])
+def test_documents_are_short_often_enough_to_count_the_epochs_until_they_repeat(probability):
+    with pytest.raises(ConfigError, match=rf"short_seq_prob {probability}: expected 0 or at least 0.01"):
+        SamplingSettings.parse({"short_seq_prob": probability}, where="test")
+
+
 def test_short_seq_schedule_random_needs_dupe_factor():
     with pytest.raises(ConfigError, match="needs dupe_factor"):
         SamplingSettings.parse({"short_seq_schedule": "random"}, where="test")

@@ -3,7 +3,7 @@
 import math
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Final, Self
 
 from pydantic import BeforeValidator, TypeAdapter, ValidationError
 
@@ -13,11 +13,18 @@ from litebert.files import read_json_object
 from litebert.tasks.metrics.evaluation import Evaluation
 from litebert.tasks.metrics.metrics import METRICS
 
+PARTS: Final = ("by_length", "by_slice", "by_label")
+"""Fields of an evaluation with the scores of parts of the examples."""
+
 
 def _with_nan(metrics: Any) -> Any:
     if not isinstance(metrics, dict):
         return metrics
     return {name: math.nan if value is None else value for name, value in metrics.items()}
+
+
+def _parts_with_nan(parts: Any) -> Any:
+    return [{**each, "metrics": _with_nan(each.get("metrics"))} for each in parts]
 
 
 Metrics = Annotated[dict[str, float], BeforeValidator(_with_nan)]
@@ -73,7 +80,8 @@ class BestEvaluation:
     def parse(cls, values: Any) -> Self:
         """The evaluation with these values; raises pydantic's ValidationError for any other content."""
         if isinstance(values, dict):
-            evaluation = {**values, "metrics": _with_nan(values.get("metrics"))}
+            parts = {name: _parts_with_nan(values[name]) for name in PARTS if name in values}
+            evaluation = {**values, **parts, "metrics": _with_nan(values.get("metrics"))}
             values = {**values, "metric": values.get("metric_for_best_model"), "evaluation": evaluation}
             if isinstance(scores := values.get("thresholds"), dict):
                 values["thresholds"] = {name: _with_nan(each) for name, each in scores.items()}

@@ -148,8 +148,11 @@ def _run_info(start: FinetuneStart, directory: RunDirectory) -> RunInfo:
 
 
 def _validate_same_examples(directory: RunDirectory, dev: EvaluationSet) -> None:
-    """Raise CheckpointError if the best model so far was chosen on other development examples."""
-    if not (directory.model / EVALUATION).exists():
+    """Raise CheckpointError if the best model so far was chosen on other development examples.
+
+    Without a checkpoint the run begins anew, and that model is forgotten.
+    """
+    if not directory.has_checkpoint or not (directory.model / EVALUATION).exists():
         return
     if _best_evaluation(directory).development_examples not in ("", dev.encoded.fingerprint):
         raise CheckpointError(

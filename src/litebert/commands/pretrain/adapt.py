@@ -111,7 +111,15 @@ def adaptation(
     values |= {"init_checkpoint": model, "batch_size": 32, "microbatch_size": 32}
     if not validates:
         values["max_eval_examples"] = 0
+        if given.get("metric_for_best_model"):
+            raise ConfigError(
+                "metric_for_best_model: the texts have too few different documents for a validation split; leave it "
+                "out, or give more text"
+            )
     run = PretrainRun.parse(merged_settings(values, given), where="adapt")
+    # The corpus is in the run directory, which may have moved; `DomainTexts` knows whether its texts are others.
+    allowed = {*run.train.allow_config_changes, "corpus"}
+    run = run.replace(train=run.train.replace(allow_config_changes=tuple(sorted(allowed))))
     longest = min(length, run.sampling.max_length)
     examples = next((size for most, size in BATCH_SIZES.items() if longest <= most), 32)
     batch = {"batch_size": examples, "microbatch_size": min(examples, 64)}

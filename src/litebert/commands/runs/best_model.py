@@ -9,7 +9,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from torch import nn
 
-from litebert.files import EVALUATION, json_bytes, read_json_object
+from litebert.files import EVALUATION, finite, json_bytes, read_json_object
 from litebert.training.callbacks.callback import Callback, RunState, metric_of
 from litebert.training.distributed.context import DistributedContext
 from litebert.training.protocols import Number
@@ -119,12 +119,13 @@ class BestModel(Callback, Generic[E]):
         if saved.get("measured_on", self._measured_on) != self._measured_on:
             logger.warning("%s: the validation examples are others now; the next evaluation replaces it", file)
             return None
-        return self._score(saved["metrics"]), saved.get("step", 0)
+        metrics = {name: math.nan if value is None else value for name, value in saved["metrics"].items()}
+        return self._score(metrics), saved.get("step", 0)
 
 
 def evaluation_file(values: Mapping[str, Any]) -> dict[str, bytes]:
-    """The file that a saved model needs beside it."""
-    return {EVALUATION: json_bytes(values)}
+    """The file that a saved model needs beside it; null for scores that are not a number."""
+    return {EVALUATION: json_bytes(finite(values))}
 
 
 def step_of_best(directory: Path) -> int:

@@ -16,7 +16,7 @@ from litebert.errors import CheckpointError, ConfigError
 from litebert.files import RUN_SETTINGS, checkpoint_paths, read_json_object, unfinished_writes, write_json, write_text
 from litebert.machine import environment
 from litebert.settings import Settings, changed_names, flatten, is_permitted, read_yaml, write_yaml
-from litebert.training.train_settings import NON_NUMERIC_SETTINGS
+from litebert.training.train_settings import BATCH_SIZE, NON_NUMERIC_SETTINGS
 
 R = TypeVar("R", bound=Result)
 logger = logging.getLogger(__name__)
@@ -226,10 +226,11 @@ def _changed_settings(
     """Names of settings that differ from those `before`, in `file`; raises ConfigError if one of them may not."""
     saved, flat = flatten(before), flatten(wanted)
     changed = [name for name in changed_names(saved, flat) if name != _PERMISSION]
-    forbidden = [name for name in changed if not is_permitted(name, allowed)]
+    forbidden = [name for name in changed if name == BATCH_SIZE or not is_permitted(name, allowed)]
     if forbidden:
         changes = "; ".join(f"{name} was {saved.get(name)}, is {flat.get(name)}" for name in forbidden)
-        permit = f", or permit the change by {_PERMISSION}=[{','.join(forbidden)}]" if _PERMISSION in flat else ""
+        can_permit = _PERMISSION in flat and BATCH_SIZE not in forbidden
+        permit = f", or permit the change by {_PERMISSION}=[{','.join(forbidden)}]" if can_permit else ""
         raise ConfigError(
             f"{file}: the run there has other settings ({', '.join(forbidden)}): {changes}. Choose another --out, "
             f"resume it with its own settings{permit}"

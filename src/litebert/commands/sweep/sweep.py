@@ -17,10 +17,11 @@ from typing import Any
 
 import numpy as np
 
+from litebert.commands.finetune.data.run_data import read_data
 from litebert.commands.finetune.data_settings import LabelledFiles
 from litebert.commands.finetune.finetune_settings import FinetuneRun
 from litebert.commands.finetune.start.start_model import start_config
-from litebert.commands.runs.run_directory import RunDirectory
+from litebert.commands.runs.run_directory import ALWAYS_CHANGEABLE, RunDirectory
 from litebert.commands.runs.run_precision import runs_with_one_precision
 from litebert.commands.sweep.run_trials import train_all
 from litebert.commands.sweep.sweep_settings import SweepRun, Trial, replacement, trials_of
@@ -52,7 +53,10 @@ def sweep(run: SweepRun, out: Path, *, jobs: int = 1, callbacks: Sequence[Callba
     if os.environ.get("WORLD_SIZE", "1") != "1":
         raise ConfigError("sweep: starts its own processes (--jobs); run it without torchrun")
     trials = trials_of(run)
-    directory = RunDirectory.open(out, run, command="sweep", allowed=("grid", "retry_collapsed"))
+    changeable = (f"base.{name}" for name in (*ALWAYS_CHANGEABLE, *run.base.no_effect))
+    directory = RunDirectory.open(out, run, command="sweep", allowed=("grid", "retry_collapsed", *changeable))
+    if not directory.settings_file.exists():
+        read_data(run.base)  # wrong columns are found before anything is written
     directory.begin(run, command="sweep")
     with locked_directory(directory.path):
         directory.continue_with(run, command="sweep")

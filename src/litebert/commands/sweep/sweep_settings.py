@@ -42,7 +42,10 @@ _RANGE: Final = re.compile(r"(\d+)\.\.(\d+)")
 _MAX_TRIALS: Final = 10_000
 REPLACEMENT_SEED_STEP: Final = 1000
 """The replacement of a collapsed trial has its seed plus this."""
-_MAX_NAME_CHARS: Final = 40
+_MAX_NAME_BYTES: Final = 180
+"""Of a trial; file systems allow 255."""
+_MAX_VALUE_CHARS: Final = 40
+"""Of a value in the name of a trial."""
 
 Value = bool | int | float | str | None | list[Any]
 
@@ -81,7 +84,12 @@ class Trial:
         """Name of its run directory, such as `learning_rate=2e-05,seed=0`."""
         short = [path.rpartition(".")[2] for path in self.settings]
         names = short if len(set(short)) == len(short) else list(self.settings)
-        return ",".join(f"{name}={_readable(value)}" for name, value in zip(names, self.settings.values(), strict=True))
+        pairs = zip(names, self.settings.values(), strict=True)
+        name = ",".join(f"{name}={_readable(value)}" for name, value in pairs)
+        # Its files have longer names: a suffix, and while they are written a prefix and a number.
+        content = name.encode()
+        is_short = len(content) <= _MAX_NAME_BYTES
+        return name if is_short else f"{content[:_MAX_NAME_BYTES].decode(errors='ignore')}-{_digest(name)}"
 
 
 def load_sweep_config(
@@ -209,5 +217,9 @@ def _evaluation_settings(run: FinetuneRun) -> tuple[Any, ...]:
 def _readable(value: Any) -> str:
     """A value as part of a file name; a digest is added where characters were replaced, so that names stay distinct."""
     text = value if isinstance(value, str) else json.dumps(value)
-    safe = re.sub(r"[^\w.+-]+", "-", text)[:_MAX_NAME_CHARS]
-    return safe if safe == text else f"{safe}-{hashlib.sha256(text.encode()).hexdigest()[:6]}"
+    safe = re.sub(r"[^\w.+-]+", "-", text)[:_MAX_VALUE_CHARS]
+    return safe if safe == text else f"{safe}-{_digest(text)}"
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:6]

@@ -4,7 +4,7 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -96,6 +96,8 @@ def _validate(value: float | str) -> float | str:
 MlmProbability = Annotated[float | str, AfterValidator(_validate)]
 
 
+SMALLEST_SHORT_SEQ_PROB: Final = 0.01
+"""Of the probabilities above 0."""
 ALWAYS_IN_DIGEST = (
     *("max_length", "short_seq_prob", "short_seq_schedule", "pairing", "single_segment", "single_sentence_policy"),
     *("dupe_factor", "group_by_length", "packing", "causal_fraction", "mask_unit", "max_ngram", "ngram_weights"),
@@ -115,7 +117,7 @@ class SamplingSettings(Settings):
     """Maximum number of tokens of an example, [CLS] and [SEP] included."""
     short_seq_prob: float = Field(default=0.1, ge=0, le=1)
     """Share of the epochs in which a document is cut into shorter examples, all of one random length; a document is
-    short in one of every `round(1 / short_seq_prob)` epochs. 0: never."""
+    short in one of every `round(1 / short_seq_prob)` epochs. 0: never; otherwise at least 0.01."""
     short_seq_schedule: Literal["periodic", "random"] = "periodic"
     """`periodic`: each document is short in every n-th epoch. `random`: it is short in each epoch with probability
     1/n, as in google-research/albert; this needs `dupe_factor`, because the epochs are counted when a run starts."""
@@ -223,6 +225,15 @@ class SamplingSettings(Settings):
             raise ValueError(
                 f"single_segment: an example of one segment has no order to predict, but pairing is {self.pairing!r}; "
                 "set single_segment=false, or pairing=none"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _cycle_is_countable(self) -> Self:
+        if 0 < self.short_seq_prob < SMALLEST_SHORT_SEQ_PROB:
+            raise ValueError(
+                f"short_seq_prob {self.short_seq_prob}: expected 0 or at least {SMALLEST_SHORT_SEQ_PROB}, because the "
+                "examples of every epoch until the short documents repeat are counted"
             )
         return self
 
