@@ -385,6 +385,19 @@ def test_evaluate_every_may_change_unless_the_best_model_depends_on_it(corpus_di
             pretrain(changed, out)
 
 
+def test_the_best_model_is_that_of_next_tokens_if_asked_for(corpus_directory, tmp_path):
+    given = ["metric_for_best_model=clm_loss", "train.evaluate_every=1 steps", "train.duration=3 steps"]
+    causal = ["sampling.causal_fraction=0.5", "sampling.pairing=none", "train.learning_rate=3"]
+    run = pretrain(plan(corpus_directory, *given, *causal), tmp_path / "run")
+    saved = json.loads((run.model / "evaluation.json").read_text())
+    rows = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
+    losses = {row["step"]: row["evaluation/clm_loss"] for row in rows if "evaluation/clm_loss" in row}
+    assert len(losses) == 3
+    assert losses[saved["step"]] == min(losses.values()) == saved["metrics"]["clm_loss"]
+    with pytest.raises(ConfigError, match=r"metric_for_best_model: clm_loss needs causal steps"):
+        plan(corpus_directory, *given)
+
+
 def test_finished_run_with_a_best_model_continues_with_it(corpus_directory, tmp_path):
     """The best model is that of the finished run until a later one is better."""
     given = ["metric_for_best_model=mlm_loss", "train.evaluate_every=1 steps"]

@@ -21,7 +21,9 @@ from litebert.settings import Settings, with_overrides
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.training.train_settings import TrainSettings
 
-BestModelMetric = Literal["loss", "mlm_accuracy", "mlm_loss", "sop_accuracy", "nsp_accuracy"]
+BestModelMetric = Literal[
+    "loss", "mlm_accuracy", "mlm_loss", "clm_accuracy", "clm_loss", "sop_accuracy", "nsp_accuracy"
+]
 PairObjective = Literal["sop", "nsp"]
 Weight = Annotated[float, Field(gt=0)]
 
@@ -80,7 +82,8 @@ class PretrainRun(Settings):
     """Train fewer layers in the first part of the run, which takes less time for a step; where layers share their
     weights, no new ones are needed for the others. Evaluations run all layers. Null trains all from the first step."""
     metric_for_best_model: BestModelMetric | None = None
-    """Validation metric by which the exported model is chosen among the evaluated ones; null exports the last model."""
+    """Validation metric by which the exported model is chosen among the evaluated ones; null exports the last model.
+    `loss` is that of masked tokens and sentence pairs, `clm_loss` that of next tokens, which causal steps predict."""
     eval_pair_objectives: tuple[PairObjective, ...] = ()
     """Sentence-pair objectives to evaluate besides the trained one: `nsp`, `sop`."""
     seed: int = Field(default=0, ge=0)
@@ -120,6 +123,8 @@ class PretrainRun(Settings):
         name = metric.partition("_")[0]
         if name in ("sop", "nsp") and name not in (self.sampling.pairing, *self.eval_pair_objectives):
             raise ValueError(f"metric_for_best_model: {name} is not evaluated; add {name} to eval_pair_objectives")
+        if name == "clm" and not self.sampling.causal_fraction:
+            raise ValueError(f"metric_for_best_model: {metric} needs causal steps (sampling.causal_fraction)")
 
 
 def load_pretrain_config(recipe: str, overrides: Sequence[str], *, corpus: Path) -> PretrainRun:
