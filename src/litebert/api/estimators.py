@@ -197,6 +197,8 @@ class TextClassifier(ClassifierMixin, TextEstimator):
         if len(set(names)) < len(names) or any(not name or name != name.strip() for name in names):
             shown = ", ".join(map(repr, names))
             raise DataError(f"y: the labels {shown} are not different texts without spaces around; rename them")
+        if objects := [name for name in names if name.startswith("{")]:
+            raise DataError(f"y: the label {objects[0]!r:.60} begins as probabilities of labels do; rename it")
         self._fit(_rows(X), [names[index] for index in indices])
         self.classes_, self._names = classes, names
         return self
