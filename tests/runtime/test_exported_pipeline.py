@@ -213,7 +213,7 @@ def test_numbers_that_are_not_finite_are_an_error(exported, reviews, monkeypatch
     monkeypatch.setattr(OnnxModel, "run", lambda *arguments: [each * float("nan") for each in run(*arguments)])
     with pytest.raises(NotFiniteError, match="classifier"):
         scores(exported / "classifier", reviews)
-    with pytest.raises(NotFiniteError, match="the exported model"):
+    with pytest.raises(NotFiniteError, match="masked: scores that are not finite"):
         load_exported(exported / "masked").results(["the [MASK]"])
 
 
@@ -229,7 +229,7 @@ def test_numbers_that_are_not_finite_are_an_error(exported, reviews, monkeypatch
             "embedder",
             {},
             ConfigError,
-            "model: .*embedder has no head for predictions; `litebert.runtime.Predictor.embed",
+            "model: .*embedder has no head for predictions; `litebert embed` has its embeddings",
         ),
     ],
 )

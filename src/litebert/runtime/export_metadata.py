@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Final, Self
 
 from litebert.errors import CheckpointError
+from litebert.protobuf_wire import DamagedBytesError, embedded, fields
 
 KEY: Final = "litebert"
 """Key of the metadata in the ONNX file."""
@@ -53,6 +54,19 @@ class ExportMetadata:
     def to_json(self) -> str:
         """The metadata as one line of JSON."""
         return json.dumps(asdict(self), ensure_ascii=False)
+
+    @classmethod
+    def read(cls, file: Path) -> Self:
+        """The metadata of an ONNX file, whose graph is not built; CheckpointError if it is damaged or has none.
+
+        Source: `onnx.proto`: field 14 of the model, `metadata_props`, has a key (field 1) and a value (field 2).
+        """
+        try:
+            properties = [dict(fields(embedded(value))) for number, value in fields(file.read_bytes()) if number == 14]
+            texts = {embedded(each[1]).decode(): embedded(each[2]).decode() for each in properties}
+        except (DamagedBytesError, KeyError, UnicodeDecodeError):
+            raise CheckpointError(f"{file}: damaged, or not a file of ONNX; export the model again") from None
+        return cls.from_json(texts.get(KEY), where=str(file))
 
     @classmethod
     def from_json(cls, text: str | None, *, where: str) -> Self:

@@ -54,8 +54,10 @@ NEW_SETTINGS: Final = {"long_texts": "truncate"}
 class Predictor(PredictionMethods):
     """An exported model; `task` decides which of its methods applies."""
 
-    def __init__(self, model: OnnxModel, tokenizer: Tokenizer) -> None:
+    def __init__(self, model: OnnxModel, tokenizer: Tokenizer, *, place: str = "the exported model") -> None:
         self.model = model
+        self.place = place
+        """What messages call it: its directory, if it was loaded from one."""
         self.metadata = model.metadata
         self.tokenizer = tokenizer
         self.task: str = model.metadata.task
@@ -101,7 +103,7 @@ class Predictor(PredictionMethods):
             if "no_answer_threshold" not in model.metadata.settings or model.metadata.task == "extractive_qa":
                 raise ConfigError(f'threshold: a model for {model.metadata.task} never predicts "no answer"; remove it')
             model.metadata.settings["no_answer_threshold"] = threshold
-        return cls(model, load_tokenizer(directory, model.metadata))
+        return cls(model, load_tokenizer(directory, model.metadata), place=str(directory))
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -153,7 +155,7 @@ class Predictor(PredictionMethods):
             dimensions=limited("dimensions", dimensions, self.model.size_of("last_hidden_state")),
             max_length=limited("max_length", max_length, self.metadata.max_length),
             precision=cast("InferencePrecision", self.metadata.precision),
-            place="the exported model",
+            place=self.place,
         )
 
     def order_batch(self, pairs: Iterable[tuple[str, str]]) -> list[float]:
@@ -173,13 +175,13 @@ class Predictor(PredictionMethods):
         (logits,) = self.model.run(pad([feature], pad_id=self.tokenizer.pad_id)._asdict(), ("logits",))
         masks = feature.input_ids == self.tokenizer.mask_id
         if not np.isfinite(logits[0, masks]).all():
-            raise NotFiniteError("the exported model")
+            raise NotFiniteError(self.place)
         return filled_masks(softmax(logits[0, masks, : self.tokenizer.vocab_size]), self.tokenizer, top_k=top_k)
 
     def _finite_outputs(self, encoded: Encoded, graph: GraphOutputs) -> list[Any]:
         outputs = self.outputs(encoded, graph)
         if not all(map(is_finite, outputs)):
-            raise NotFiniteError("the exported model")
+            raise NotFiniteError(self.place)
         return outputs
 
     def outputs(self, encoded: Encoded, graph: GraphOutputs) -> list[Any]:

@@ -231,5 +231,5 @@ def _breaks_tsv(field: str) -> bool:
 def _as_text(value: Any) -> str:
     """A value as labels and predictions have it: `true`, and lists as JSON."""
     if isinstance(value, bool | list | dict):
-        return json.dumps(value, ensure_ascii=False, default=str)
+        return json.dumps(finite(value), ensure_ascii=False, default=str)
     return "" if finite(value) is None else str(value)

@@ -3,7 +3,7 @@
 import re
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import AfterValidator, Field, PlainSerializer, PlainValidator, model_validator
+from pydantic import AfterValidator, Field, PlainSerializer, PlainValidator, field_validator, model_validator
 
 from litebert.errors import ConfigError
 from litebert.settings import DeviceName, Settings, TrainingPrecision
@@ -139,6 +139,13 @@ class TrainSettings(Settings):
     """How long a process waits for the others before the run fails."""
     allow_config_changes: tuple[str, ...] = ()
     """Settings, or groups of them, that may differ from those of the run to resume, such as `train.duration`."""
+
+    @field_validator("allow_config_changes")
+    @classmethod
+    def _keeps_the_batch_size(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        if BATCH_SIZE in names:
+            raise ValueError(f"{BATCH_SIZE} cannot change: a run finds its place in the examples by it")
+        return names
 
     @model_validator(mode="after")
     def _validate(self) -> "TrainSettings":

@@ -218,7 +218,7 @@ def test_model_card_and_environment_say_what_the_run_did(settings, tmp_path):
 def test_resuming_with_other_development_rows_is_refused(settings, tmp_path):
     dev = write_opinions(tmp_path / "dev.csv")
     settings["data"]["dev"] = dev
-    settings["train"] |= {"evaluate_every": "1 steps"}
+    settings["train"] |= {"evaluate_every": "1 steps", "checkpoint_every": "1 steps"}
     wanted = FinetuneRun.parse(settings, where="test")
     with pytest.raises(StoppedError):
         finetune(wanted, tmp_path / "run", callbacks=[At("step", 2, stop)])

@@ -276,16 +276,21 @@ def test_file_workers_share_files_by_size(tmp_path):
     assert [[len(task.source.read_bytes()) for task in share] for share in shares] == [[9, 1], [5, 4]]
 
 
-def test_outputs_and_hidden_files_do_not_match_a_pattern(classifier, pattern, tmp_path):
+def test_outputs_and_hidden_files_do_not_match_a_pattern(classifier, pattern, tmp_path, caplog):
     (tmp_path / "in" / ".hidden.csv").write_text("text\nfilm\n")
     (tmp_path / "in" / ".folder").mkdir()
     (tmp_path / "in" / ".folder" / "x.csv").write_text("text\nfilm\n")
-    for _ in range(2):
-        assert predict_files(classifier, pattern, tmp_path / "in" / "out").files == len(SIZES)
+    for outputs_of_before in (0, len(SIZES)):
+        with caplog.at_level("INFO", "litebert"):
+            assert predict_files(classifier, pattern, tmp_path / "in" / "out").files == len(SIZES)
+        left_out = f"2 hidden files and {outputs_of_before} files below the output are left out"
+        assert left_out in caplog.text
     assert {path.name for path in (tmp_path / "in" / "out").iterdir()} == {"a.csv", "b.csv", "deep", ".done"}
     assert predict_files(classifier, tmp_path / "in" / ".*.csv", tmp_path / "hidden").files == 1
-    own = predict_files(classifier, tmp_path / "in" / "*.csv", tmp_path / "in", output_suffix=".jsonl")
-    assert own.files == 2
+    with pytest.raises(DataError, match=r"no file matches, as 1 hidden files and 0 files below the output are"):
+        predict_files(classifier, tmp_path / "in" / "*hidden.csv", tmp_path / "hidden")
+    for out in (tmp_path / "in", tmp_path):  # the directory of the inputs, and one above it
+        assert predict_files(classifier, tmp_path / "in" / "*.csv", out, output_suffix=".jsonl").files == 2
 
 
 def test_pattern_that_is_the_name_of_a_file_is_that_file(tmp_path):

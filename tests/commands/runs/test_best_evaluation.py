@@ -1,10 +1,12 @@
 """The evaluation of the best model, and its file."""
 
 import json
+import math
 
 import pytest
 
 from litebert.commands.finetune.best_evaluation import BestEvaluation
+from litebert.commands.runs.best_model import evaluation_file
 from litebert.errors import CheckpointError
 from litebert.files import json_bytes
 from litebert.tasks.metrics.evaluation import Evaluation, Part
@@ -44,7 +46,24 @@ def test_scores_are_the_metrics_without_thresholds():
     assert (best.metrics, best.scores, best.score) == (metrics, {"answer_f1": 80.0}, 80.0)
 
 
-@pytest.mark.parametrize("changes", [{"step": "x"}, {"metric_for_best_model": None}, {"metrics": 3}])
+def test_scores_of_parts_that_are_not_numbers_are_null_in_the_file(tmp_path):
+    part = Part("a", 1, {"pearson": math.nan})
+    evaluation = Evaluation(metrics={"pearson": 0.5}, examples=4, by_slice=(part,), by_length=(part,))
+    content = evaluation_file(BestEvaluation(step=1, metric="pearson", evaluation=evaluation).to_dict())
+    file = tmp_path / "evaluation.json"
+    file.write_bytes(content["evaluation.json"])
+    json.loads(file.read_text(), parse_constant=pytest.fail)
+    found = BestEvaluation.read(file, if_missing="").evaluation
+    assert [math.isnan(each.metrics["pearson"]) for each in (*found.by_slice, *found.by_length)] == [True, True]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        *({"step": "x"}, {"metric_for_best_model": None}, {"metrics": 3}),
+        *({"by_label": 3}, {"by_length": [1]}, {"by_slice": None}),
+    ],
+)
 def test_another_file_in_the_place_of_the_evaluation_is_refused(tmp_path, changes):
     (tmp_path / "evaluation.json").write_bytes(json_bytes(OF_AN_EARLIER_VERSION | changes))
     with pytest.raises(CheckpointError, match=r"evaluation\.json: not the evaluation of a fine-tuned model; take"):

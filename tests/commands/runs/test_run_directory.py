@@ -52,13 +52,15 @@ def opened(path, command="pretrain", allowed=(), **changes):
 
 
 def test_another_batch_size_is_refused_without_advice_to_permit_it(tmp_path):
-    train = {"duration": "2 steps", "learning_rate": 0.1, "allow_config_changes": ["batch_size"]}
+    train = {"duration": "2 steps", "learning_rate": 0.1}
     sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
     values = {"corpus": "c", "model": sizes, "batch_size": 8, "microbatch_size": 8, "train": train}
     first, other = (PretrainRun.parse({**values, "batch_size": size}, where="test") for size in (8, 16))
     RunDirectory.open(tmp_path / "run", first, command="pretrain").begin(first, command="pretrain")
-    with pytest.raises(ConfigError, match=r"batch_size was 8, is 16\. Choose another --out, .* its own settings$"):
-        RunDirectory.open(tmp_path / "run", other, command="pretrain", allowed=("batch_size",))
+    with pytest.raises(ConfigError, match=r"batch_size was 8, is 16\. Choose another --out, or resume .* settings$"):
+        RunDirectory.open(tmp_path / "run", other, command="pretrain")
+    with pytest.raises(ConfigError, match=r"batch_size cannot change: a run finds its place in the examples by it"):
+        PretrainRun.parse({**values, "train": {**train, "allow_config_changes": ["batch_size"]}}, where="test")
 
 
 def test_settings_that_an_older_version_did_not_have_are_taken_as_their_defaults(tmp_path):

@@ -128,7 +128,22 @@ def test_a_wrong_column_leaves_no_sweep(planned, tmp_path):
     with pytest.raises(DataError, match="no column 'nope'"):
         sweep(run.replace(base=wrong), tmp_path / "out")
     assert not (tmp_path / "out").exists()
+    other = tmp_path / "other.csv"
+    other.write_text("text\na film\n")
+    several = planned({"data.train": [str(tmp_path / "train.csv"), str(other)]})
+    dev = several.base.data.replace(dev=tmp_path / "train.csv")
+    with pytest.raises(DataError, match=r"other\.csv: no column 'label'"):
+        sweep(several.replace(base=several.base.replace(data=dev)), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
     assert sweep(run, tmp_path / "out").trials[0].metrics
+
+
+def test_another_card_is_refused_since_finished_trials_keep_theirs(planned, tmp_path):
+    run = planned({"seed": [0]})
+    sweep(run, tmp_path / "out")
+    card = run.base.card.replace(license="mit")
+    with pytest.raises(ConfigError, match=r"other settings \(base.card.license\)"):
+        sweep(run.replace(base=run.base.replace(card=card)), tmp_path / "out")
 
 
 @pytest.mark.parametrize(("max_length", "code"), [("200", 1), ("200,32", 0)])

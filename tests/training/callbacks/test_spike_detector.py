@@ -158,6 +158,13 @@ def test_spike_policy_none_applies_spikes(tmp_path):
     assert result.skipped_steps == 0
 
 
+def test_checkpoint_that_was_due_in_skipped_steps_is_not_saved_after_a_rollback(tmp_path):
+    """The interval of 4 steps ends at the 12th, which is a spike; the rollback returns to the 8th."""
+    spiky(tmp_path, policy="rollback")
+    saved = sorted(int(path.name.split("-")[1]) for path in (tmp_path / "checkpoints").glob("step-*"))
+    assert saved == [4, 8, 12, 16]
+
+
 def test_rollback_returns_to_the_checkpoint_before_the_spikes_and_skips_batches(tmp_path, caplog):
     _, result = spiky(tmp_path, policy="rollback")
     assert result.steps == 16

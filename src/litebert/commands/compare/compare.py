@@ -14,10 +14,10 @@ from litebert.commands.result import Result
 from litebert.commands.several_models.examples import Examples, examples_of_file, examples_of_split, input_file
 from litebert.commands.several_models.members import (
     Member,
-    in_one_precision,
     members_at,
     predict_members,
     validate_label_order,
+    with_measured_precision,
 )
 from litebert.errors import ConfigError
 from litebert.tasks.labelled_data import LabelledData, Task
@@ -94,7 +94,7 @@ def differences_from(
 ) -> Iterator[tuple[str, CompareResult]]:
     """The same for several groups of other models, by name, one after the other; each model predicts once."""
     members = _members([*models, *chain.from_iterable(baselines.values())])
-    found = {each.path: each for each in in_one_precision(members)}
+    found = {each.path: each for each in with_measured_precision(members)}
 
     def scored(group: Sequence[Compared]) -> list[Scored]:
         own = [found[each.path] for each in _members(group)]

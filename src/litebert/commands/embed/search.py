@@ -136,10 +136,12 @@ def _embedded(run: SearchRun, embedder: TextEmbedder) -> np.ndarray:
 
 
 def _nearest(run: SearchRun, queries: np.ndarray, vectors: np.ndarray) -> list[list[Hit]]:
-    if run.index is None:
-        return exact_search(queries, vectors, top_k=run.top_k)
     spec = None if run.vectors is None else VectorSpec.stored(run.vectors)
-    index = _index(run.index, vectors, fingerprint=None if spec is None else spec.fingerprint)
+    if run.index is None:
+        if run.vectors is not None and spec is not None and spec.vectors not in (None, sha256(run.vectors)):
+            raise DataError(f"{run.vectors}: has changed since `litebert embed` wrote it; embed the texts again")
+        return exact_search(queries, vectors, top_k=run.top_k)
+    index = _index(run.index, vectors, fingerprint=None if spec is None else spec.vectors or spec.fingerprint)
     return index.search(queries, top_k=run.top_k)
 
 

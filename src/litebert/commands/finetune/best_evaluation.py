@@ -24,6 +24,8 @@ def _with_nan(metrics: Any) -> Any:
 
 
 def _parts_with_nan(parts: Any) -> Any:
+    if not isinstance(parts, list) or not all(isinstance(each, dict) for each in parts):
+        return parts
     return [{**each, "metrics": _with_nan(each.get("metrics"))} for each in parts]
 
 

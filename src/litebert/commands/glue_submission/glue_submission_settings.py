@@ -16,7 +16,7 @@ class GlueSubmissionRun(ModelArguments):
     """The settings of a submission."""
 
     predictions: tuple[str, ...]
-    """A task and a run or model directory, or a name on the hub: cola=RUN; several to average: cola=A cola=B or
+    """A task and a run, model or export directory, or a name on the hub: cola=RUN; several to average: cola=A cola=B or
     'cola=SEEDS/runs/*'; or submission files by their official names, such as CoLA.tsv, as `ensemble` and `predict`
     write them."""
     task_dir: Path

@@ -175,17 +175,18 @@ def file_tasks(pattern: Path, out: Path, output_name: Callable[[Path], str]) -> 
         raise ConfigError(f"output: {out} is a file, but a pattern has an output for each file; give a directory")
     # The directory that all matches are in: the parts before the first one with wildcards.
     root = Path(*takewhile(lambda part: not glob.has_magic(part), pattern.parts))
-    names_hidden = any(part.startswith(".") for part in pattern.relative_to(root).parts)
-    earlier = out.resolve() if out.resolve() != root.resolve() else None
-    sources = sorted(
-        path
-        for path in root.glob(str(pattern.relative_to(root)))
-        if path.is_file()
-        and (names_hidden or not any(part.startswith(".") for part in path.relative_to(root).parts))
-        and (earlier is None or earlier not in path.resolve().parents)
-    )
+    matching = sorted(path for path in root.glob(str(pattern.relative_to(root))) if path.is_file())
+    hidden = [] if _is_hidden(pattern, root) else [path for path in matching if _is_hidden(path, root)]
+    outputs = [path for path in matching if out.resolve() in path.resolve().parents]
+    if root.resolve() not in out.resolve().parents:  # then it is the directory of the inputs, or above it
+        outputs = []
+    sources = [path for path in matching if path not in {*hidden, *outputs}]
+    left_out = f"{len(hidden)} hidden files and {len(outputs)} files below the output are left out"
     if not sources:
-        raise DataError(f"{pattern}: no file matches; check the pattern")
+        why = f", as {left_out}" if matching else ""
+        raise DataError(f"{pattern}: no file matches{why}; check the pattern")
+    if hidden or outputs:
+        logger.info("%s: %s", pattern, left_out)
     tasks: dict[Path, FileTask] = {}
     for source in sources:
         place = source.relative_to(root)
@@ -195,6 +196,10 @@ def file_tasks(pattern: Path, out: Path, output_name: Callable[[Path], str]) -> 
         marker = out / MARKERS / place.with_name(f"{output.name}.json")
         tasks[output] = FileTask(source, output, marker)
     return list(tasks.values())
+
+
+def _is_hidden(path: Path, root: Path) -> bool:
+    return any(part.startswith(".") for part in path.relative_to(root).parts)
 
 
 def write_files(tasks: Sequence[FileTask], job: FileJob) -> FilesWritten:

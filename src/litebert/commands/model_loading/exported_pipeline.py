@@ -10,7 +10,7 @@ from litebert.errors import ConfigError
 from litebert.files import TASK
 from litebert.inference.task_pipeline import TaskPipeline
 from litebert.manifest import MANIFEST, verify_manifest
-from litebert.runtime.export_metadata import graph_precisions
+from litebert.runtime.export_metadata import GRAPH_FILES, ExportMetadata, graph_precisions
 from litebert.runtime.onnx_predictor import Predictor
 from litebert.settings import InferencePrecision
 from litebert.tasks.encoded import Encoded, Feature
@@ -19,6 +19,7 @@ from litebert.tasks.readers.columns import SavedTask
 from litebert.tasks.results import FilledMasks
 from litebert.tasks.types.built_in_inference import BUILT_IN_INFERENCE
 from litebert.tasks.types.registry import get_task_type
+from litebert.tasks.types.task_type import TaskType
 
 logger = logging.getLogger(__name__)
 
@@ -97,12 +98,7 @@ def load_exported(
     predictor = Predictor.load(directory, precision=None if precision == "auto" else precision, threads=threads)
     if predictor.task == "fill_mask":
         return ExportedFillMask(predictor)
-    if predictor.task == "embedding":
-        raise ConfigError(
-            f"model: {directory} has no head for predictions; `litebert.runtime.Predictor.embed` has its embeddings"
-        )
-    if predictor.task not in BUILT_IN_INFERENCE:
-        raise ConfigError(f"model: {directory}: {predictor.task} is a task type of your own; give the model directory")
+    _validate_fine_tuned(directory, predictor.task)
     if (directory / TASK).is_file() and (directory / MANIFEST).is_file():
         verify_manifest(directory, only=[TASK])
     pipeline = ExportedPipeline.of(predictor, directory, threads=threads)
@@ -114,3 +110,19 @@ def load_exported(
             directory,
         )
     return pipeline
+
+
+def exported_task(directory: Path) -> tuple[TaskType, tuple[str, ...]]:
+    """Task type and labels of a fine-tuned export, of which no graph is built; ConfigError for another one."""
+    metadata = ExportMetadata.read(directory / GRAPH_FILES[graph_precisions(directory)[0]])
+    _validate_fine_tuned(directory, metadata.task)
+    return get_task_type(metadata.task), metadata.labels
+
+
+def _validate_fine_tuned(directory: Path, task: str) -> None:
+    if task == "fill_mask":
+        raise ConfigError(f"{directory}: has no fine-tuned head; export a model directory from `finetune`")
+    if task == "embedding":
+        raise ConfigError(f"model: {directory} has no head for predictions; `litebert embed` has its embeddings")
+    if task not in BUILT_IN_INFERENCE:
+        raise ConfigError(f"model: {directory}: {task} is a task type of your own; give the model directory")

@@ -1,9 +1,10 @@
 """The fine-tuned model of a command: a model directory in torch, or an export directory in onnxruntime."""
 
 from pathlib import Path
+from typing import cast
 
 from litebert.commands.model_arguments import ModelArguments
-from litebert.commands.model_loading.exported_pipeline import ExportedPipeline, load_exported
+from litebert.commands.model_loading.exported_pipeline import ExportedPipeline, exported_task, load_exported
 from litebert.device import resolve_device, usable_device
 from litebert.errors import ConfigError
 from litebert.inference.pipeline import Pipeline
@@ -18,10 +19,8 @@ def load_pipeline(model: Path, run: ModelArguments) -> TaskPipeline:
     """
     if is_export(model):
         device_of(model, run)
-        exported = load_exported(model, precision=run.precision, threads=run.threads)
-        if isinstance(exported, ExportedPipeline):
-            return exported
-        raise ConfigError(f"{model}: has no fine-tuned head; export a model directory from `finetune`")
+        exported_task(model)
+        return cast(ExportedPipeline, load_exported(model, precision=run.precision, threads=run.threads))
     return Pipeline.load(model, device=usable_device(run.device, run.precision), precision=run.precision)
 
 

@@ -20,10 +20,11 @@ from litebert.commands.recipes import load_recipe
 from litebert.commands.runs.run_directory import DATA, RunDirectory
 from litebert.corpus.format.shards import Corpus, read_description
 from litebert.errors import ConfigError
+from litebert.files import write_text
 from litebert.inference.pretraining_record import pretraining_record, recorded_sampling
 from litebert.model.io.hub import model_directory
 from litebert.model.io.model_spec import MASKED_LANGUAGE_MODELS, ModelSpec, read_model_spec
-from litebert.settings import merged_settings, with_overrides
+from litebert.settings import merged_settings, read_yaml, with_overrides, write_yaml
 from litebert.tokenization.tokenizer import Tokenizer
 from litebert.training.callbacks.callback import Callback
 
@@ -68,6 +69,7 @@ def adapt(
     drawn = pretraining(sampling).sampling  # wrong settings are refused before the texts are read
     _validate_own_run(run.out, folder)
     corpus = DomainTexts.of(run).build(folder, Tokenizer.load(model))
+    _follow_move(RunDirectory(run.out), corpus)
     train = Corpus.open(corpus, "train")
     few_sentences = train.num_sentences < MIN_SENTENCES * train.num_documents
     if drawn.pairing != "none" and few_sentences and "pairing" not in given.get("sampling", {}):
@@ -117,13 +119,18 @@ def adaptation(
                 "out, or give more text"
             )
     run = PretrainRun.parse(merged_settings(values, given), where="adapt")
-    # The corpus is in the run directory, which may have moved; `DomainTexts` knows whether its texts are others.
-    allowed = {*run.train.allow_config_changes, "corpus"}
-    run = run.replace(train=run.train.replace(allow_config_changes=tuple(sorted(allowed))))
     longest = min(length, run.sampling.max_length)
     examples = next((size for most, size in BATCH_SIZES.items() if longest <= most), 32)
     batch = {"batch_size": examples, "microbatch_size": min(examples, 64)}
     return run.replace(**{name: size for name, size in batch.items() if name not in given})
+
+
+def _follow_move(directory: RunDirectory, corpus: Path) -> None:
+    """Where the run was moved, write the place of its corpus into its settings; `DomainTexts` knows the texts."""
+    if directory.settings_file.exists():
+        saved = read_yaml(directory.settings_file)
+        if saved.get("corpus") != str(corpus):
+            write_text(directory.settings_file, write_yaml({**saved, "corpus": str(corpus)}))
 
 
 def _validate_own_run(out: Path, folder: Path) -> None:

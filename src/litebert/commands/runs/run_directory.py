@@ -226,13 +226,14 @@ def _changed_settings(
     """Names of settings that differ from those `before`, in `file`; raises ConfigError if one of them may not."""
     saved, flat = flatten(before), flatten(wanted)
     changed = [name for name in changed_names(saved, flat) if name != _PERMISSION]
-    forbidden = [name for name in changed if name == BATCH_SIZE or not is_permitted(name, allowed)]
+    forbidden = [name for name in changed if not is_permitted(name, allowed)]
     if forbidden:
         changes = "; ".join(f"{name} was {saved.get(name)}, is {flat.get(name)}" for name in forbidden)
         can_permit = _PERMISSION in flat and BATCH_SIZE not in forbidden
         permit = f", or permit the change by {_PERMISSION}=[{','.join(forbidden)}]" if can_permit else ""
+        other, own = "Choose another --out", "resume it with its own settings"
         raise ConfigError(
-            f"{file}: the run there has other settings ({', '.join(forbidden)}): {changes}. Choose another --out, "
-            f"resume it with its own settings{permit}"
+            f"{file}: the run there has other settings ({', '.join(forbidden)}): {changes}. "
+            + (f"{other}, {own}{permit}" if permit else f"{other}, or {own}")
         )
     return set(changed)

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 
 from litebert.commands.model_arguments import ModelArguments
+from litebert.commands.model_loading.exported_pipeline import exported_task
 from litebert.commands.model_loading.loaded_pipeline import load_pipeline
 from litebert.commands.row_files.resumable_output import WindowResults
 from litebert.device import usable_device
@@ -54,8 +55,7 @@ class Member:
         """The member at a path, or with a name on the hub."""
         directory, arguments = model_directory(source), arguments or ModelArguments()
         if is_export(directory):
-            exported = load_pipeline(directory, ModelArguments(precision="auto"))
-            return cls(Path(source), directory, exported.task_type, exported.labels, arguments)
+            return cls(Path(source), directory, *exported_task(directory), arguments)
         if not (directory / CONFIG).exists():
             raise ConfigError(f"{source}: no model; give a run of `finetune` or `sweep`, or a model directory")
         spec = read_model_spec(directory)
@@ -171,10 +171,10 @@ class SharedEncoding:
         return self._encoded
 
 
-def in_one_precision(members: Sequence[Member]) -> list[Member]:
+def with_measured_precision(members: Sequence[Member]) -> list[Member]:
     """The members; those of torch whose precision is `auto` in the one that is the fastest for the first of them.
 
-    Measurements differ, and scores are compared. Nothing is measured for export directories.
+    Measurements differ, and their scores are compared. Export directories have their most precise graph.
     """
     measured = [each for each in members if each.arguments.precision == "auto" and not is_export(each.directory)]
     if not measured:
@@ -197,7 +197,7 @@ def predict_members(members: Sequence[Member], examples: Sequence[Any], *, label
         pipeline = member.load()
         return Predicted.by(pipeline, encoding.by(pipeline), labels)
 
-    predicted = [predict(member) for member in in_one_precision(members)]
+    predicted = [predict(member) for member in with_measured_precision(members)]
     truncating = [
         f"{each.num_truncated} of {len(examples)} rows by {member.path} ({each.settings.max_length} tokens)"
         for member, each in zip(members, predicted, strict=True)

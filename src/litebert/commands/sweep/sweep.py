@@ -53,10 +53,10 @@ def sweep(run: SweepRun, out: Path, *, jobs: int = 1, callbacks: Sequence[Callba
     if os.environ.get("WORLD_SIZE", "1") != "1":
         raise ConfigError("sweep: starts its own processes (--jobs); run it without torchrun")
     trials = trials_of(run)
-    changeable = (f"base.{name}" for name in (*ALWAYS_CHANGEABLE, *run.base.no_effect))
+    changeable = (f"base.{name}" for name in ALWAYS_CHANGEABLE)
     directory = RunDirectory.open(out, run, command="sweep", allowed=("grid", "retry_collapsed", *changeable))
     if not directory.settings_file.exists():
-        read_data(run.base)  # wrong columns are found before anything is written
+        _validate_data(trials)
     directory.begin(run, command="sweep")
     with locked_directory(directory.path):
         directory.continue_with(run, command="sweep")
@@ -67,6 +67,12 @@ def sweep(run: SweepRun, out: Path, *, jobs: int = 1, callbacks: Sequence[Callba
         write_text(paths.path / "table.csv", as_csv(result.trials))
         result.write(paths.path / "sweep.json")
     return result
+
+
+def _validate_data(trials: Sequence[Trial]) -> None:
+    """Raise DataError for wrong rows or columns of a trial, before anything is written."""
+    for run in {repr(trial.run.data): trial.run for trial in trials}.values():
+        read_data(run)
 
 
 def _train(
