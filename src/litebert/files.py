@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from litebert.errors import CheckpointError, LitebertError
+from litebert.errors import CheckpointError, ConfigError, LitebertError
 
 RUN_SETTINGS = "settings.yaml"
 """The resolved settings of a run, in its directory."""
@@ -53,9 +53,17 @@ def expand_home(value: Any) -> Any:
     return value
 
 
-def path_of(path: Path | str) -> Path:
-    """The path that a user gave, with the home directory in place of `~`."""
-    return Path(expand_home(path))
+def path_of(path: str | os.PathLike[str]) -> Path:
+    """The path that a user gave, with the home directory in place of `~`; ConfigError for something else."""
+    return Path(expand_home(path_text(path)))
+
+
+def path_text(path: str | os.PathLike[str]) -> str:
+    """A path, or a name on the hub, as text; ConfigError for something else, such as a loaded model."""
+    try:
+        return os.fspath(path)
+    except TypeError:
+        raise ConfigError(f"expected a path, found a {type(path).__name__}; give the directory that it is in") from None
 
 
 def model_name(source: str) -> str:

@@ -323,6 +323,16 @@ def test_rates_are_those_of_the_optimizer(small_config, tmp_path, hidden_size, g
     assert (train.optimizer, (train.learning_rate, train.weight_decay)) == (optimizer, rates)
 
 
+def test_settings_may_stand_among_the_texts_unless_they_are_files(encoder, table, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("a=b.txt").write_text("the film was good\n")
+    given = run_of(
+        encoder, table, "train.duration=1 steps", "a=b.txt", "seed=3", out=tmp_path / "out", settings=("x=1",)
+    )
+    assert given.settings == ("x=1", "train.duration=1 steps", "seed=3")
+    assert given.texts == (str(table), "a=b.txt")
+
+
 def test_python_has_the_settings_by_their_names(encoder, table, tmp_path):
     options = {"duration": "2 steps", "device": "cpu", "precision": "fp32"}
     adapted = litebert.adapt(encoder, [table], tmp_path / "out", text="review", callbacks=[], **options)

@@ -10,7 +10,12 @@ from hypothesis import strategies as st
 from litebert.errors import ConfigError, DataError
 from litebert.randomness import rng_for
 from litebert.tokenization.tokenizer import Tokenizer
-from litebert.tokenization.vocabulary_training import TokenizerSettings, sample_lines, train_tokenizer
+from litebert.tokenization.vocabulary_training import (
+    TokenizerSettings,
+    sample_lines,
+    train_tokenizer,
+    with_short_words,
+)
 from support.data.tokenizer_material import number_texts
 
 SMALL = TokenizerSettings(vocab_size=60, character_coverage=1.0)
@@ -77,6 +82,15 @@ def test_sample_lines_is_uniform():
 def test_train_tokenizer_splits_texts_into_lines(tmp_path):
     together = train_tokenizer(["\n".join(number_texts())], SMALL, tmp_path / "a")
     assert together.fingerprint == train_tokenizer(number_texts(), SMALL, tmp_path / "b").fingerprint
+
+
+def test_long_words_and_runs_of_equal_characters_are_cut_in_training(tmp_path):
+    assert with_short_words("ab" * 1001 + " cd") == f"{'ab' * 500} {'ab' * 500} ab cd"
+    assert with_short_words("x " + "-" * 100_000 + "y") == f"x {'-' * 100}y"
+    words = " ".join(number_texts())
+    assert with_short_words(words) == words
+    rules = train_tokenizer([*number_texts(), "-" * 100_000], SMALL, tmp_path)
+    assert rules.vocab_size == SMALL.vocab_size
 
 
 def test_train_tokenizer_accepts_long_lines(tmp_path):

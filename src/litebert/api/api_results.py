@@ -29,6 +29,10 @@ class TrainedModel:
     metrics: Mapping[str, float]
     """Of the exported model on the development examples or the validation split."""
 
+    def __fspath__(self) -> str:
+        """The run directory, so that a run is given where a model or run directory is asked for."""
+        return str(self.directory)
+
     @property
     def model(self) -> Path:
         """The model directory; `load_model`, `Predictor.load` and transformers read it."""

@@ -1,5 +1,6 @@
 """Use of trained models from Python: scores, predictions and embeddings."""
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
@@ -9,11 +10,12 @@ import numpy as np
 import torch
 
 from litebert.api.api_results import EvaluationResult, Predictions
-from litebert.api.data_sources import Data, DataSource
+from litebert.api.data_sources import Data, DataSource, plain
 from litebert.api.python_messages import in_terms_of_python
 from litebert.api.training_runs import Metric
 from litebert.device import usable_device
 from litebert.errors import ConfigError, suggestion
+from litebert.files import path_text
 from litebert.inference.embeddings.embedding_settings import EmbeddingSettings
 from litebert.inference.evaluation_set import EvaluationSet
 from litebert.inference.method_inputs import validate_single_texts
@@ -32,12 +34,12 @@ from litebert.tasks.readers.tables import Table
 from litebert.tasks.results import DecodedPrediction
 from litebert.tasks.task_of_data import task_for
 
-Model = str | Path | Predictor
+Model = str | os.PathLike[str] | Predictor
 """A model or run directory, a name on the hub, or a loaded `Predictor`."""
 
 
 def evaluate(
-    model: str | Path,
+    model: str | os.PathLike[str],
     data: Data,
     *,
     metrics: Metric | Sequence[Metric] = (),
@@ -48,7 +50,7 @@ def evaluate(
     """The scores of a fine-tuned model on labelled data, with its predictions beside the rows that were read.
 
     Args:
-        model: a model or run directory, or a name on the hub.
+        model: a model or run directory, what `finetune` returned, or a name on the hub.
         data: labelled data (see `Data`).
         metrics: names of metrics or functions, as of `finetune`, or one; empty: those of the task type.
         unlabelled_rows: what to do with a row whose label is empty: `error`, or `skip` and count it.
@@ -58,12 +60,13 @@ def evaluate(
     """
     if isinstance(model, Predictor):
         raise ConfigError("model: expected a directory or a name on the hub, found a Predictor; its scores are in fp32")
-    if is_prediction_file(model):
+    source_of_model = _path_or_name(model)
+    if is_prediction_file(source_of_model):
         raise ConfigError(f"model: {model} is a prediction file; score it with `litebert evaluate {model} --data FILE`")
     if unlabelled_rows not in get_args(UnlabelledRows):
         raise ConfigError(f"unlabelled_rows: {unlabelled_rows!r}, expected error or skip")
     names = metric_names(metrics)
-    pipeline = Pipeline.load(model_directory(model), device=usable_device(device))
+    pipeline = Pipeline.load(model_directory(source_of_model), device=usable_device(device))
     source = DataSource.of(data, "data")
     named = _columns(source, columns)
     place = source.path or Path(source.name)
@@ -135,6 +138,8 @@ def embed(
     if not isinstance(model, Predictor):
         precision = precision or "fp32"
     embedder = _predictor(model, precision=precision, device=device).embedder(EmbeddingSettings(**settings))
+    if not isinstance(texts, str):  # one text, which is refused
+        texts = ["" if plain(each) is None else each for each in texts]
     vectors, counts = embedder.vectors_and_counts(validate_single_texts(texts))
     embedder.warn("texts", counts, texts=len(vectors))
     return vectors
@@ -144,9 +149,14 @@ def _predictor(model: Model, **options: Any) -> Predictor:
     """`model`, loaded with those options that are not None; ConfigError for options of a loaded one."""
     given = {name: value for name, value in options.items() if value is not None}
     if not isinstance(model, Predictor):
-        return Predictor.load(model, **given)
+        return Predictor.load(_path_or_name(model), **given)
     validate_not_given(given, "a Predictor has its own; give it to Predictor.load")
     return model
+
+
+def _path_or_name(model: str | os.PathLike[str]) -> str | Path:
+    """A path stays one, which is no name on the hub; the path of what a training function returned is a text."""
+    return model if isinstance(model, Path) else path_text(model)
 
 
 def _places(source: DataSource) -> dict[Path, str]:

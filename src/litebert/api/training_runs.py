@@ -1,8 +1,10 @@
 """Training from Python: a tokenizer, a corpus, an encoder, a fine-tuned model."""
 
+import glob
 import hashlib
 import json
 import logging
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -30,7 +32,7 @@ from litebert.corpus.corpus_settings import CorpusSettings, InvalidUtf8
 from litebert.corpus.format.shards import Corpus
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.errors import ConfigError, suggestion
-from litebert.files import expand_home, path_of
+from litebert.files import expand_home, path_of, path_text
 from litebert.manifest import content_digests
 from litebert.model.io.hub import local_model_directory
 from litebert.settings import Settings, merged_settings, name_here
@@ -110,7 +112,7 @@ def build_corpus(
 def pretrain(
     recipe: str,
     *,
-    corpus: Path | str,
+    corpus: str | os.PathLike[str],
     out: Path | str | None = None,
     callbacks: Sequence[Callback] | None = None,
     **settings: Any,
@@ -135,7 +137,7 @@ def pretrain(
 
 
 def adapt(
-    model: str | Path,
+    model: str | os.PathLike[str],
     texts: Files,
     out: Path | str,
     *,
@@ -158,7 +160,7 @@ def adapt(
     """
     given = placed(settings, PretrainRun, {"train": TrainSettings, "sampling": SamplingSettings})
     files = tuple(str(path) for path in _listed(texts))
-    run = AdaptRun(model=str(model), texts=files, out=path_of(out), text=text, documents=documents)
+    run = AdaptRun(model=path_text(model), texts=files, out=path_of(out), text=text, documents=documents)
     with in_terms_of_python({}):
         result = run_adaptation(run, given=given, callbacks=_or_progress(callbacks))
     return _pretrained(result, path_of(out))
@@ -171,7 +173,7 @@ def _pretrained(result: PretrainResult, directory: Path) -> TrainedModel:
 
 
 def finetune(
-    model: str | Path,
+    model: str | os.PathLike[str],
     *,
     train: Data = None,
     dev: Data = None,
@@ -207,7 +209,7 @@ def finetune(
 
 
 def finetuned(
-    model: str | Path,
+    model: str | os.PathLike[str],
     *,
     train: Data,
     dev: Data,
@@ -231,7 +233,7 @@ def finetuned(
     directory = path_of(out) if out else _finetuning_directory(model, recipe, metrics, given, sources)
     data = directory / DATA
     files = {name: str(source.file_in(data)) for name, source in sources.items()}
-    fixed = {"model": str(model)} | ({"metrics": names} if names else {})
+    fixed = {"model": path_text(model)} | ({"metrics": names} if names else {})
     base = load_recipe(recipe_of_task(recipe), command="finetune").settings
     values = merged_settings(base, merged_settings(given, {"data": files, **fixed}))
     # Wrong settings and another directory are refused before rows are written into it.
@@ -257,15 +259,15 @@ def _pretraining_directory(run: PretrainRun) -> Path:
 
 
 def _finetuning_directory(
-    model: str | Path, recipe: str, metrics: Sequence[Metric], given: Any, sources: Mapping[str, DataSource]
+    model: str | os.PathLike[str], recipe: str, metrics: Sequence[Metric], given: Any, sources: Mapping[str, DataSource]
 ) -> Path:
     digests = {name: source.digest for name, source in sources.items()}
     functions = [metric if isinstance(metric, str) else function_identity(metric) for metric in metrics]
-    return _run_directory("finetune", [str(model), _content_of_model(model), recipe, functions, given, digests])
+    return _run_directory("finetune", [path_text(model), _content_of_model(model), recipe, functions, given, digests])
 
 
-def _content_of_model(model: str | Path) -> dict[str, str]:
-    return content_digests(local_model_directory(model)) if path_of(model).is_dir() else {}
+def _content_of_model(model: str | os.PathLike[str]) -> dict[str, str]:
+    return content_digests(local_model_directory(path_of(model))) if path_of(model).is_dir() else {}
 
 
 def _content_of_corpora(run: PretrainRun) -> list[str]:
@@ -278,7 +280,14 @@ def _run_directory(command: str, identity: Any) -> Path:
 
 
 def _listed(files: Files) -> list[str | Path]:
-    return expand_home([files] if isinstance(files, str | Path) else list(files))
+    """Paths, globs and directories; ConfigError for texts in memory, which only labelled data may be."""
+    listed = [files] if isinstance(files, str | Path) else list(files)
+    if hasattr(files, "columns") or not all(isinstance(each, str | Path) for each in listed):
+        raise ConfigError(f"files: expected paths, found a {type(files).__name__}; write the texts to a file")
+    for each in map(str, listed):
+        if (" " in each or "\n" in each) and not glob.has_magic(each) and not path_of(each).exists():
+            raise ConfigError(f"files: no file {each[:60]!r}; texts in memory are not read: write them to a file")
+    return expand_home(listed)
 
 
 def placed(settings: Mapping[str, Any], owner: type[Settings], groups: Mapping[str, type[Settings]]) -> dict[str, Any]:

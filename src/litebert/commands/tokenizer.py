@@ -60,13 +60,13 @@ class TokenizerResult(Result):
 class _Lines:
     """Iterates over the training lines of files and collects the validation lines."""
 
-    def __init__(self, files: Sequence[str | Path], settings: CorpusSettings, validation_fraction: float) -> None:
+    def __init__(self, files: Sequence[Path], settings: CorpusSettings, validation_fraction: float) -> None:
         self.files, self.settings, self.validation_fraction = files, settings, validation_fraction
         self.counts: Counter[str] = Counter()
         self.validation: list[str] = []
 
     def __iter__(self) -> Iterator[str]:
-        for document in read_documents(find_files(self.files), self.settings, self.counts):
+        for document in read_documents(self.files, self.settings, self.counts):
             for line in document.sentences:
                 if _hash_is_below(self.validation_fraction, line):
                     self.validation.extend([line][: MAX_VALIDATION_LINES - len(self.validation)])
@@ -95,9 +95,9 @@ def train(
         raise ConfigError(f"{out}: exists already; choose another --out or remove it")
     if not 0 <= validation_fraction < 1:
         raise ConfigError(f"validation_fraction: must be at least 0 and below 1, found {validation_fraction}")
-    find_files(files)  # missing ones are found before a folder is made
+    found = find_files(files)  # missing ones are an error before a folder is made
     require_writable(out)
-    lines = _Lines(files, reading, validation_fraction)
+    lines = _Lines(found, reading, validation_fraction)
     tokenizer = train_tokenizer(lines, settings, out)
     result = TokenizerResult(
         tokenizer=out,

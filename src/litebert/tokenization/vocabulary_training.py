@@ -22,6 +22,14 @@ from litebert.tokenization.tokenizer import Tokenizer
 
 logger = logging.getLogger(__name__)
 
+MAX_WORD_CHARS = 1000
+"""Characters without a space in training: SentencePiece's sums lose precision in words of 50,000, such as a Japanese
+document on one line. Pieces have 16 at most."""
+MAX_EQUAL_CHARS = 100
+"""Equal characters after one another in training: SentencePiece takes minutes for 100,000 hyphens of a rule."""
+_EQUAL = re.compile(rf"(\S)\1{{{MAX_EQUAL_CHARS},}}")
+_LONG_WORD = re.compile(rf"(\S{{{MAX_WORD_CHARS}}})(?=\S)")
+
 
 class VocabularyTooLargeError(DataError):
     """The texts yield fewer than `vocab_size` pieces: at most `largest`."""
@@ -69,7 +77,7 @@ class TokenizerSettings(TextSettings):
 
 def train_tokenizer(texts: Iterable[str], settings: TokenizerSettings, out: Path) -> Tokenizer:
     """A tokenizer trained on the lines of `texts` and saved to the directory `out`; equal texts give equal bytes."""
-    lines = (settings.normalize(line) for text in texts for line in text.splitlines())
+    lines = (with_short_words(settings.normalize(line)) for text in texts for line in text.splitlines())
     rng = rng_for(settings.seed, "tokenizer lines")
     sample = sample_lines(filter(None, lines), settings.input_sentence_size, rng=rng)
     if not sample:
@@ -79,6 +87,12 @@ def train_tokenizer(texts: Iterable[str], settings: TokenizerSettings, out: Path
     tokenizer = Tokenizer(SentencePieceModel(_train(sample, settings), text_settings, where="the trained model"))
     tokenizer.save(out)
     return tokenizer
+
+
+def with_short_words(line: str) -> str:
+    """The line with at most `MAX_EQUAL_CHARS`, and with a space after each `MAX_WORD_CHARS` of a longer word."""
+    line = _EQUAL.sub(lambda match: match[1] * MAX_EQUAL_CHARS, line)
+    return _LONG_WORD.sub(r"\1 ", line)
 
 
 def sample_lines(lines: Iterable[str], size: int, *, rng: np.random.Generator) -> list[str]:

@@ -4,6 +4,7 @@ import pytest
 
 from litebert.cli.arguments.word_order import positional_first, unknown_options
 from litebert.cli.finetune import finetune
+from litebert.cli.from_text import adapt
 from litebert.cli.predictions import predict
 from litebert.cli.pretrain import pretrain
 from litebert.cli.sweep import sweep
@@ -19,6 +20,7 @@ from litebert.cli.sweep import sweep
         (sweep, "base --seeds 3 c=4 --from_scratch d=5", "base c=4 d=5 --seeds 3 --from_scratch"),
         (finetune, "default --options a b --train f c=1 --model m", "default c=1 --options a b --train f --model m"),
         (finetune, "default -- --train", "default -- --train"),
+        (adapt, "m a.txt --out o b=1 --text t c=2", "m a.txt b=1 c=2 --out o --text t"),
     ],
 )
 def test_recipe_and_settings_are_moved_before_the_options_and_values_stay(function, words, expected):

@@ -116,7 +116,14 @@ def test_find_files_counts_and_logs_files_of_unknown_format(tmp_path, caplog):
     with caplog.at_level(logging.WARNING):
         assert [path.name for path in find_files([tmp_path], counts)] == ["a.txt"]
     assert counts == {"files of unknown format": 1}
-    assert "1 files of unknown format are not read" in caplog.text
+    assert "1 files of unknown format are not read, such as " in caplog.text
+
+
+def test_the_case_of_an_ending_does_not_matter(tmp_path):
+    for name in ("A.TXT", "b.Jsonl", "C.TXT.GZ"):
+        (tmp_path / name).write_text("x")
+    assert [path.name for path in find_files([tmp_path])] == ["A.TXT", "C.TXT.GZ", "b.Jsonl"]
+    assert [path.name for path in find_files([tmp_path / "A.TXT"])] == ["A.TXT"]
 
 
 def test_find_files_returns_a_file_given_twice_once(tmp_path, monkeypatch):

@@ -25,6 +25,7 @@ def read(path, content: bytes, **settings):
     [
         (b"a\nb", ["a", "b", None]),
         (b"a\r\nb\r\n", ["a", "b", None]),
+        (b"a\rb\r\rc\r", ["a", "b", None, "c", None]),
         (b"\xef\xbb\xbfa\n", ["a", None]),
         (b"  a\t\n \n", ["a", None, None]),
         ("é😀\n".encode(), ["é😀", None]),
@@ -41,9 +42,10 @@ def test_text_reader_reads_line_by_line(tmp_path, content, lines):
     [
         (b"a b.\nc\n", ["a b.", "c"]),
         (b"a\r\n\n\n  \nb", ["a", "b"]),
+        (b"a\rb\r\rc\r", ["a", "b", "c"]),
         (b"x" * 3_000_000 + b"\nb\n", ["x" * 3_000_000, "b"]),
     ],
-    ids=["two lines", "blank lines between", "a line that is cut"],
+    ids=["two lines", "blank lines between", "carriage returns", "a line that is cut"],
 )
 def test_text_reader_takes_every_line_as_a_document(tmp_path, content, documents):
     lines, _ = read(tmp_path / "a.txt", content, documents="line")

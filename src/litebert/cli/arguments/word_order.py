@@ -13,10 +13,16 @@ def positional_first(words: Sequence[str], function: Callable[..., Any]) -> list
     tyro takes positional words from one place of the line only, while users add settings to its end. After an option
     its value follows: no word after a flag, all up to the next option after one that takes several, else one.
     """
-    if Overrides not in get_type_hints(function, include_extras=True).values() or "--" in words:
+    if not _takes_settings(function) or "--" in words:
         return list(words)
     positional, options = positional_and_options(words, function)
     return [*positional, *options]
+
+
+def _takes_settings(function: Callable[..., Any]) -> bool:
+    hints = get_type_hints(function, include_extras=True).values()
+    classes = (get_args(each)[0] for each in hints if hasattr(each, "__metadata__"))
+    return Overrides in hints or any("settings" in getattr(each, "model_fields", ()) for each in classes)
 
 
 def positional_and_options(words: Sequence[str], function: Callable[..., Any]) -> tuple[list[str], list[str]]:

@@ -1,13 +1,15 @@
 """The settings of `litebert adapt`. Imports no torch, so that wrong settings are refused at once."""
 
+import re
 from pathlib import Path
-from typing import Literal
+from typing import Any, Final, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from litebert.settings import Settings
 
 DocumentEnd = Literal["line", "blank_line", "file"]
+_SETTING: Final = re.compile(r"[a-z_]+(\.[a-z_]+)*=")
 
 
 class AdaptRun(Settings):
@@ -25,4 +27,15 @@ class AdaptRun(Settings):
     documents: DocumentEnd = "line"
     """What ends a document of a text file: the end of each line, a blank line, or only the end of the file."""
     settings: tuple[str, ...] = ()
-    """SETTING=VALUE …, settings of pretraining, such as train.duration="4 epochs" or train.learning_rate=0.0005."""
+    """SETTING=VALUE …, settings of pretraining, such as train.duration="4 epochs" or train.learning_rate=0.0005; they
+    may also stand among the texts."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _separate_settings(cls, values: Any) -> Any:
+        """Words of the form SETTING=VALUE among the texts, unless they are files, are settings."""
+        if not isinstance(values, dict) or not isinstance(texts := values.get("texts"), list | tuple):
+            return values
+        words = [each for each in texts if _SETTING.match(str(each)) and not Path(str(each)).exists()]
+        settings = (*values.get("settings", ()), *words)
+        return {**values, "texts": tuple(each for each in texts if each not in words), "settings": settings}

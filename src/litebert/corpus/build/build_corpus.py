@@ -77,6 +77,10 @@ class CorpusReport:
     """Shards that an interrupted build had finished."""
     seconds: float
 
+    def __fspath__(self) -> str:
+        """The corpus directory, so that a report is given where a corpus is asked for."""
+        return str(self.directory)
+
     def to_text(self) -> str:
         """Sizes of the splits, and what was read, repaired and left out."""
         sizes = [

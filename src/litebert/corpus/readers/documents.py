@@ -120,10 +120,11 @@ def _files_in(directory: Path, counts: Counter[str]) -> list[Path]:
 def _readable_files(directory: Path, counts: Counter[str]) -> list[Path]:
     """The files of a known format, except Markdown; the others are counted."""
     files = list(files_below(directory))
-    readable = [file for file in files if file.name.endswith(FOLDER_ENDINGS)]
-    if len(readable) < len(files):
-        counts["files of unknown format"] += len(files) - len(readable)
-        logger.warning("%s: %d files of unknown format are not read", directory, len(files) - len(readable))
+    readable = [file for file in files if file.name.lower().endswith(FOLDER_ENDINGS)]
+    if others := [file for file in files if file not in set(readable)]:
+        counts["files of unknown format"] += len(others)
+        details = (directory, len(others), others[0].name)
+        logger.warning("%s: %d files of unknown format are not read, such as %s", *details)
     return readable
 
 

@@ -123,7 +123,7 @@ def format_of(path: Path) -> str:
     """The key of FORMATS for `path`: its ending, or the prefix of data set names."""
     if is_dataset_name(path):
         return PREFIX
-    if found := [ending for ending in ENDINGS if path.name.endswith(ending)]:
+    if found := [ending for ending in ENDINGS if path.name.lower().endswith(ending)]:
         return found[0]
     raise DataError(f"{path}: unknown file format; expected a name ending in {', '.join(ENDINGS)}")
 
@@ -131,7 +131,13 @@ def format_of(path: Path) -> str:
 def _text(reader: TextReader) -> Lines:
     number, continues = 0, False
     for number, raw in reader.raw_lines():
-        line = reader.decode(raw, number)
+        *inner, line = reader.decode(raw, number).split("\r")  # which ends lines in files of old Macs
+        for part in map(str.strip, inner):
+            if part:
+                yield number, part
+            if reader.settings.documents == "line" or (not part and reader.settings.documents == "blank_line"):
+                yield number, None
+        line = line.strip()
         ends = raw.endswith(b"\n")
         reader.counts["lines cut"] += continues and bool(line)
         if line:
