@@ -26,7 +26,10 @@ def test_generated_pages_are_current(tool):
 
 def test_python_reference_has_signatures_fields_and_docstrings():
     page = (ROOT / "docs" / "reference" / "python-api.md").read_text(encoding="utf-8")
-    assert "## `finetune`\n\n```python\nfinetune(\n    model: str | Path,\n    *,\n    train: Data = None,\n" in page
+    assert (
+        "## `finetune`\n\n```python\nfinetune(\n    model: str | os.PathLike[str],\n    *,\n    train: Data = None,\n"
+        in page
+    )
     assert "\n- `metrics`: names of metrics or functions; the first selects the best model." in page
     assert "### `Classification`\n" in page
     assert "| `probabilities` | `dict[str, float]` |  | Of every label, in the order of the model. |" in page

@@ -1,9 +1,9 @@
 """The settings of a training run."""
 
 import re
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, PlainSerializer, PlainValidator, field_validator, model_validator
+from pydantic import AfterValidator, Field, PlainSerializer, PlainValidator, model_validator
 
 from litebert.errors import ConfigError
 from litebert.settings import DeviceName, Settings, TrainingPrecision
@@ -35,8 +35,6 @@ def _patterns(values: tuple[str, ...]) -> tuple[str, ...]:
     return values
 
 
-BATCH_SIZE: Final = "batch_size"
-"""The setting that no resumed run may change: the place of a run in its examples is a step times this."""
 NON_NUMERIC_SETTINGS = (
     *("evaluate_every", "checkpoint_every", "keep_checkpoints", "milestones", "log_every", "trackers"),
     *("max_consecutive_skipped_steps", "device", "fsdp", "timeout_seconds", "allow_config_changes"),
@@ -140,12 +138,14 @@ class TrainSettings(Settings):
     allow_config_changes: tuple[str, ...] = ()
     """Settings, or groups of them, that may differ from those of the run to resume, such as `train.duration`."""
 
-    @field_validator("allow_config_changes")
-    @classmethod
-    def _keeps_the_batch_size(cls, names: tuple[str, ...]) -> tuple[str, ...]:
-        if BATCH_SIZE in names:
-            raise ValueError(f"{BATCH_SIZE} cannot change: a run finds its place in the examples by it")
-        return names
+    @model_validator(mode="after")
+    def _batch_size_may_change(self) -> "TrainSettings":
+        if "batch_size" in self.allow_config_changes and self.duration.unit not in ("tokens", "seconds"):
+            raise ValueError(
+                f"allow_config_changes: batch_size can change only in a run of tokens or time, and duration is "
+                f"{self.duration.to_text()}: its end and learning rate follow from the steps and the batch size"
+            )
+        return self
 
     @model_validator(mode="after")
     def _validate(self) -> "TrainSettings":

@@ -132,5 +132,5 @@ def test_a_damaged_head_of_an_export_is_an_error_in_python_too(classifier, tmp_p
     export_model(classifier, tmp_path / "export")
     run = OnnxModel.run
     monkeypatch.setattr(OnnxModel, "run", lambda *given: [np.where(True, np.nan, each) for each in run(*given)])
-    with pytest.raises(NotFiniteError, match="the exported model"):
+    with pytest.raises(NotFiniteError, match="export: scores that are not finite"):
         ExportedPredictor.load(tmp_path / "export").classify(["a film"])

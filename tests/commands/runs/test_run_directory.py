@@ -51,16 +51,25 @@ def opened(path, command="pretrain", allowed=(), **changes):
     return run
 
 
-def test_another_batch_size_is_refused_without_advice_to_permit_it(tmp_path):
-    train = {"duration": "2 steps", "learning_rate": 0.1}
+@pytest.mark.parametrize("duration", ["2 steps", "9 examples", "1 epochs", "2k tokens", "3 minutes"])
+def test_another_batch_size_is_permitted_where_the_end_of_a_run_does_not_depend_on_it(tmp_path, duration):
+    train = {"duration": duration, "learning_rate": 0.1}
     sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
     values = {"corpus": "c", "model": sizes, "batch_size": 8, "microbatch_size": 8, "train": train}
     first, other = (PretrainRun.parse({**values, "batch_size": size}, where="test") for size in (8, 16))
     RunDirectory.open(tmp_path / "run", first, command="pretrain").begin(first, command="pretrain")
-    with pytest.raises(ConfigError, match=r"batch_size was 8, is 16\. Choose another --out, or resume .* settings$"):
+    with pytest.raises(ConfigError, match=r"batch_size was 8, is 16\. Choose another --out"):
         RunDirectory.open(tmp_path / "run", other, command="pretrain")
-    with pytest.raises(ConfigError, match=r"batch_size cannot change: a run finds its place in the examples by it"):
-        PretrainRun.parse({**values, "train": {**train, "allow_config_changes": ["batch_size"]}}, where="test")
+    permitted = {**values, "batch_size": 16, "train": {**train, "allow_config_changes": ["batch_size"]}}
+    if duration in ("2k tokens", "3 minutes"):
+        run = PretrainRun.parse(permitted, where="test")
+        allowed = run.train.allow_config_changes
+        assert RunDirectory.open(tmp_path / "run", run, command="pretrain", allowed=allowed).has_other_settings
+    else:
+        with pytest.raises(
+            ConfigError, match="batch_size can change only in a run of tokens or time"):
+        ):
+            PretrainRun.parse(permitted, where="test")
 
 
 def test_settings_that_an_older_version_did_not_have_are_taken_as_their_defaults(tmp_path):

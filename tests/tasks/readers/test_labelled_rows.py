@@ -127,3 +127,11 @@ def test_empty_labels_that_say_there_is_none_are_kept(tmp_path, caplog):
 def test_column_without_any_label_is_an_error_where_rows_without_a_label_are_skipped(tmp_path):
     with pytest.raises(DataError, match=r"the label is empty in all 2 rows; fill it, or name the column"):
         read_labelled(write(tmp_path / "x.csv", "text,label\na,\nb,\n"), options=SKIP)
+
+
+@pytest.mark.parametrize("labels", [("false", "true"), ("False", "True")])
+@pytest.mark.parametrize(("name", "content"), [("x.csv", "text,label\na,True\nb,False\n"), ("x.jsonl", None)])
+def test_booleans_are_the_labels_of_training_as_json_and_as_pandas_write_them(tmp_path, labels, name, content):
+    content = content or json_lines({"text": "a", "label": True}, {"text": "b", "label": False})
+    data = read_labelled(write(tmp_path / name, content), options=ReadOptions(labels=labels))
+    assert [example.target for example in data.examples] == [1, 0]

@@ -64,12 +64,6 @@ def test_changed_digests_are_named_by_what_they_are_of_and_the_permission_is_com
     )
 
 
-def test_another_batch_size_is_never_permitted():
-    saved = {**fingerprint().values, "batch_size": 4}
-    with pytest.raises(CheckpointError, match=r"batch_size was 4, is 8\. Restore these, or start in a new directory$"):
-        refuse(saved, fingerprint(), allowed=("batch_size",))
-
-
 def test_settings_that_an_older_version_did_not_have_are_taken_as_their_defaults():
     saved = {name: value for name, value in fingerprint().values.items() if name != "model.width"}
     refuse(saved, fingerprint())

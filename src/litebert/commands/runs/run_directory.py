@@ -16,7 +16,7 @@ from litebert.errors import CheckpointError, ConfigError
 from litebert.files import RUN_SETTINGS, checkpoint_paths, read_json_object, unfinished_writes, write_json, write_text
 from litebert.machine import environment
 from litebert.settings import Settings, changed_names, flatten, is_permitted, read_yaml, write_yaml
-from litebert.training.train_settings import BATCH_SIZE, NON_NUMERIC_SETTINGS
+from litebert.training.train_settings import NON_NUMERIC_SETTINGS
 
 R = TypeVar("R", bound=Result)
 logger = logging.getLogger(__name__)
@@ -229,8 +229,7 @@ def _changed_settings(
     forbidden = [name for name in changed if not is_permitted(name, allowed)]
     if forbidden:
         changes = "; ".join(f"{name} was {saved.get(name)}, is {flat.get(name)}" for name in forbidden)
-        can_permit = _PERMISSION in flat and BATCH_SIZE not in forbidden
-        permit = f", or permit the change by {_PERMISSION}=[{','.join(forbidden)}]" if can_permit else ""
+        permit = f", or permit the change by {_PERMISSION}=[{','.join(forbidden)}]" if _PERMISSION in flat else ""
         other, own = "Choose another --out", "resume it with its own settings"
         raise ConfigError(
             f"{file}: the run there has other settings ({', '.join(forbidden)}): {changes}. "

@@ -216,7 +216,9 @@ def check_metrics(names: Iterable[str], *, applicable: Sequence[str], num_labels
     """Raise ConfigError unless every metric exists, is applicable and its package is installed."""
     for name in names:
         if name not in METRICS:
-            raise ConfigError(f"metrics: unknown metric {name!r}{_meant(name)}; expected one of {', '.join(METRICS)}")
+            raise ConfigError(
+                f"metrics: unknown metric {name!r}{_meant(name)}; expected one of {', '.join(applicable)}"
+            )
         if name not in (*applicable, *_OWN_METRICS):
             raise ConfigError(f"metrics: {name!r} does not apply to this task type; use {', '.join(applicable)}")
         if name in OF_SECOND_LABEL and num_labels != 2:

@@ -53,17 +53,24 @@ def _by_number(name: str) -> tuple[int, str]:
     return int(name) if number is None else number, name
 
 
+_BOOLEANS: Final = {"true": "True", "false": "False", "True": "true", "False": "false"}
+"""Name of a boolean label → how else it is written."""
+
+
 def label_positions(names: Sequence[str]) -> dict[str, int]:
     """Label → index; those without names (LABEL_0) are also known as numbers, and numbers as them.
 
-    Numbers may end in `.0`, as pandas writes whole numbers in a column where a value is missing.
+    Numbers may end in `.0`, as pandas writes whole numbers in a column where a value is missing, and `true` and `false`
+    are known as `True` and `False`, as it writes booleans; those of JSON are `true` and `false`.
     """
     positions = {name: index for index, name in enumerate(names)}
     unnamed = default_labels(len(names))
     numbers = tuple(map(str, range(len(names))))
     if tuple(names) in (unnamed, numbers):
         positions |= {other: index for index, pair in enumerate(zip(unnamed, numbers, strict=True)) for other in pair}
-    return {f"{name}.0": index for name, index in positions.items() if name.isdecimal()} | positions
+    whole = {f"{name}.0": index for name, index in positions.items() if name.isdecimal()}
+    pandas = {other: positions[name] for name, other in _BOOLEANS.items() if name in positions}
+    return whole | pandas | positions
 
 
 def joined_labels_note(label: str, values: Sequence[str]) -> str | None:

@@ -25,7 +25,9 @@ _PARQUET_ROWS: Final = 1024
 """Rows of a Parquet file that are in memory at once."""
 _FORMATS: Final = "a .csv, .tsv or .jsonl file, also compressed (.csv.gz), or a .parquet file"
 _EXCEL: Final = "save it as .csv, or read it with pandas and give the data frame to litebert.finetune(train=frame)"
-_TEXTS: Final = f"it has texts without columns: give {_FORMATS}, or in Python the list of its lines"
+_TEXTS: Final = (
+    f"it has texts without columns: give {_FORMATS}, or in Python the list of its lines; name columns of CoNLL .conll"
+)
 _ADVICE: Final = {**dict.fromkeys((".xlsx", ".xls", ".ods"), _EXCEL), ".txt": _TEXTS}
 """Ending of a format that is not read → what to do."""
 

@@ -17,15 +17,13 @@ from litebert.training.checkpointing.checkpoint import AsyncCheckpointer, Checkp
 from litebert.training.distributed.context import gather_full, is_sharded, shard_like
 from litebert.training.loop.run_schedule import TrainingProgress
 from litebert.training.protocols import BatchSource
-from litebert.training.train_settings import BATCH_SIZE, TrainSettings
+from litebert.training.train_settings import TrainSettings
 
 logger = logging.getLogger(__name__)
-SETTINGS_OF_BATCHES = frozenset({"corpus", "data", "data_mixture", "max_length", "sampling", "seed"})
+SETTINGS_OF_BATCHES = frozenset({"batch_size", "corpus", "data", "data_mixture", "max_length", "sampling", "seed"})
 """A change of these that is permitted changes the digest of the batches, too."""
 PARAMETERS = "parameters"
 """Field of a fingerprint: weights of other names or shapes cannot be loaded."""
-FIXED = frozenset({PARAMETERS, BATCH_SIZE})
-"""Fields of a fingerprint whose change no setting permits."""
 OPTIMIZER, MUON_PARAMETERS = "train.optimizer", "train.muon_parameters"
 """Fields of a fingerprint that say which parameter has which optimizer; the second only where the first is `muon`."""
 DESCRIPTIONS = {"batches": "the examples of the batches", PARAMETERS: "the names or shapes of the parameters"}
@@ -56,7 +54,7 @@ class Fingerprint:
         own = {
             "train": settings.numeric_settings(),
             "batches": batches.fingerprint,
-            BATCH_SIZE: batches.batch_size,
+            "batch_size": batches.batch_size,
             PARAMETERS: parameters_digest(model),
         }
         defaults = defaults_of({**others, "train": settings})
@@ -68,12 +66,12 @@ class Fingerprint:
         if any(name.partition(".")[0] in SETTINGS_OF_BATCHES for name in allowed):
             allowed = (*allowed, "batches")
         changed = changed_names(saved, self.values)
-        refused = [name for name in changed if name in FIXED or not is_permitted(name, allowed)]
+        refused = [name for name in changed if name == PARAMETERS or not is_permitted(name, allowed)]
         if refused:
             changes = "; ".join(self._change(name, saved.get(name)) for name in refused)
             permission = f"permit the change by train.allow_config_changes=[{','.join(refused)}]"
             other_run = "start in a new directory"
-            advice = f"or {other_run}" if not FIXED.isdisjoint(refused) else f"{other_run}, or {permission}"
+            advice = f"or {other_run}" if PARAMETERS in refused else f"{other_run}, or {permission}"
             raise CheckpointError(f"{where}: the checkpoint is of another run: {changes}. Restore these, {advice}")
 
     def has_other_optimizer(self, saved: Mapping[str, Leaf]) -> bool:
