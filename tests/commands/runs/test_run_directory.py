@@ -66,9 +66,7 @@ def test_another_batch_size_is_permitted_where_the_end_of_a_run_does_not_depend_
         allowed = run.train.allow_config_changes
         assert RunDirectory.open(tmp_path / "run", run, command="pretrain", allowed=allowed).has_other_settings
     else:
-        with pytest.raises(
-            ConfigError, match="batch_size can change only in a run of tokens or time"):
-        ):
+        with pytest.raises(ConfigError, match="batch_size can change only in a run of tokens or time"):
             PretrainRun.parse(permitted, where="test")
 
 
