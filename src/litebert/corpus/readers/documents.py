@@ -120,12 +120,16 @@ def _files_in(directory: Path, counts: Counter[str]) -> list[Path]:
 def _readable_files(directory: Path, counts: Counter[str]) -> list[Path]:
     """The files of a known format, except Markdown; the others are counted."""
     files = list(files_below(directory))
-    readable = [file for file in files if file.name.lower().endswith(FOLDER_ENDINGS)]
-    if others := [file for file in files if file not in set(readable)]:
+    readable = [file for file in files if _is_readable(file)]
+    if others := [file for file in files if not _is_readable(file)]:
         counts["files of unknown format"] += len(others)
         details = (directory, len(others), others[0].name)
         logger.warning("%s: %d files of unknown format are not read, such as %s", *details)
     return readable
+
+
+def _is_readable(file: Path) -> bool:
+    return file.name.lower().endswith(FOLDER_ENDINGS)
 
 
 def _documents(file: TextReader) -> Iterator[Document]:
