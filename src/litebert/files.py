@@ -60,10 +60,9 @@ def path_of(path: str | os.PathLike[str]) -> Path:
 
 def path_text(path: str | os.PathLike[str]) -> str:
     """A path, or a name on the hub, as text; ConfigError for something else, such as a loaded model."""
-    try:
-        return os.fspath(path)
-    except TypeError:
-        raise ConfigError(f"expected a path, found a {type(path).__name__}; give the directory that it is in") from None
+    if not isinstance(path, str | os.PathLike):
+        raise ConfigError(f"expected a path, found a {type(path).__name__}; give the directory that it is in")
+    return os.fspath(path)
 
 
 def model_name(source: str) -> str:

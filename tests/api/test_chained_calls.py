@@ -40,6 +40,15 @@ def test_missing_texts_have_the_vector_of_an_empty_one(pretrained, caplog):
     assert np.array_equal(vectors[2], vectors[3])
 
 
+@pytest.mark.parametrize("texts", [None, {"text": ["a"]}, "a film"])
+def test_embed_refuses_what_is_no_list_of_texts(pretrained, texts):
+    with pytest.raises(ConfigError, match="texts"):
+        litebert.embed(pretrained, texts)
+    frame = pytest.importorskip("pandas").DataFrame({"id": [1], "text": ["a"]})
+    with pytest.raises(ConfigError, match="expected a list, found a DataFrame"):
+        litebert.embed(pretrained, frame)
+
+
 def test_what_is_no_path_is_refused(pretrained, opinions, tiny_tokenizer, tmp_path):
     predictor = litebert.Predictor(pretrained)
     calls = {

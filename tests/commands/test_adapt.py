@@ -326,6 +326,10 @@ def test_rates_are_those_of_the_optimizer(small_config, tmp_path, hidden_size, g
 def test_settings_may_stand_among_the_texts_unless_they_are_files(encoder, table, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("a=b.txt").write_text("the film was good\n")
+    Path("split=train").mkdir()
+    Path("split=train/c.txt").write_text("the film was good\n")
+    partitioned = run_of(encoder, "split=train/*.txt", "lang=de/x.txt", out=tmp_path / "out", settings=())
+    assert partitioned.texts == ("split=train/*.txt", "lang=de/x.txt")
     given = run_of(
         encoder, table, "train.duration=1 steps", "a=b.txt", "seed=3", out=tmp_path / "out", settings=("x=1",)
     )

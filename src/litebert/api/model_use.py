@@ -18,7 +18,7 @@ from litebert.errors import ConfigError, suggestion
 from litebert.files import path_text
 from litebert.inference.embeddings.embedding_settings import EmbeddingSettings
 from litebert.inference.evaluation_set import EvaluationSet
-from litebert.inference.method_inputs import validate_single_texts
+from litebert.inference.method_inputs import validate_single_texts, validate_texts
 from litebert.inference.pipeline import Pipeline
 from litebert.inference.predictor import Predictor
 from litebert.inference.task_pipeline import warn_truncated
@@ -138,9 +138,8 @@ def embed(
     if not isinstance(model, Predictor):
         precision = precision or "fp32"
     embedder = _predictor(model, precision=precision, device=device).embedder(EmbeddingSettings(**settings))
-    if not isinstance(texts, str):  # one text, which is refused
-        texts = ["" if plain(each) is None else each for each in texts]
-    vectors, counts = embedder.vectors_and_counts(validate_single_texts(texts))
+    given = ["" if plain(each) is None else each for each in validate_texts(texts)]
+    vectors, counts = embedder.vectors_and_counts(validate_single_texts(given))
     embedder.warn("texts", counts, texts=len(vectors))
     return vectors
 

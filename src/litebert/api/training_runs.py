@@ -33,6 +33,7 @@ from litebert.corpus.format.shards import Corpus
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.errors import ConfigError, suggestion
 from litebert.files import expand_home, path_of, path_text
+from litebert.hub_datasets import is_dataset_name
 from litebert.manifest import content_digests
 from litebert.model.io.hub import local_model_directory
 from litebert.settings import Settings, merged_settings, name_here
@@ -285,7 +286,8 @@ def _listed(files: Files) -> list[str | Path]:
     if hasattr(files, "columns") or not all(isinstance(each, str | Path) for each in listed):
         raise ConfigError(f"files: expected paths, found a {type(files).__name__}; write the texts to a file")
     for each in map(str, listed):
-        if (" " in each or "\n" in each) and not glob.has_magic(each) and not path_of(each).exists():
+        is_known = is_dataset_name(each) or glob.has_magic(each) or path_of(each).exists()
+        if (" " in each or "\n" in each) and not is_known:
             raise ConfigError(f"files: no file {each[:60]!r}; texts in memory are not read: write them to a file")
     return expand_home(listed)
 

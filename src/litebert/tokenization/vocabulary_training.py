@@ -91,6 +91,8 @@ def train_tokenizer(texts: Iterable[str], settings: TokenizerSettings, out: Path
 
 def with_short_words(line: str) -> str:
     """The line with at most `MAX_EQUAL_CHARS`, and with a space after each `MAX_WORD_CHARS` of a longer word."""
+    if max(map(len, line.split()), default=0) <= MAX_EQUAL_CHARS:  # as in nearly every line
+        return line
     line = _EQUAL.sub(lambda match: match[1] * MAX_EQUAL_CHARS, line)
     return _LONG_WORD.sub(r"\1 ", line)
 

@@ -35,6 +35,8 @@ def _patterns(values: tuple[str, ...]) -> tuple[str, ...]:
     return values
 
 
+WITHOUT_BATCH_SIZE = ("tokens", "seconds")
+"""Units of a duration whose end does not follow from the steps and the batch size."""
 NON_NUMERIC_SETTINGS = (
     *("evaluate_every", "checkpoint_every", "keep_checkpoints", "milestones", "log_every", "trackers"),
     *("max_consecutive_skipped_steps", "device", "fsdp", "timeout_seconds", "allow_config_changes"),
@@ -140,7 +142,7 @@ class TrainSettings(Settings):
 
     @model_validator(mode="after")
     def _batch_size_may_change(self) -> "TrainSettings":
-        if "batch_size" in self.allow_config_changes and self.duration.unit not in ("tokens", "seconds"):
+        if "batch_size" in self.allow_config_changes and self.duration.unit not in WITHOUT_BATCH_SIZE:
             raise ValueError(
                 f"allow_config_changes: batch_size can change only in a run of tokens or time, and duration is "
                 f"{self.duration.to_text()}: its end and learning rate follow from the steps and the batch size"

@@ -41,6 +41,18 @@ def test_search_in_a_file_of_vectors_uses_the_settings_they_were_made_with(model
     assert [each.score for each in found] == close_to([each.score for each in own])
 
 
+def test_an_index_is_not_built_of_vectors_that_have_changed(model, table, texts, vectors, tmp_path):
+    pytest.importorskip("usearch")
+    whole = np.load(vectors)
+    run = SearchRun(model=model, input=table, query=texts[:1], vectors=vectors, index=tmp_path / "i.usearch", top_k=1)
+    np.save(vectors, whole[::-1])
+    with pytest.raises(DataError, match=r"v\.npy: has changed since `litebert embed` wrote it"):
+        search(run)
+    assert not run.index.exists()
+    np.save(vectors, whole)
+    assert search(run).found[0].row == 1
+
+
 def test_search_writes_a_row_for_each_result(model, table, texts, tmp_path):
     (tmp_path / "queries.csv").write_text(f'text\n"{texts[3]}"\n"{texts[4]}"\n')
     run = SearchRun(model=model, input=table, queries=tmp_path / "queries.csv", output=tmp_path / "found.csv", top_k=2)

@@ -58,8 +58,9 @@ def test_another_batch_size_is_permitted_where_the_end_of_a_run_does_not_depend_
     values = {"corpus": "c", "model": sizes, "batch_size": 8, "microbatch_size": 8, "train": train}
     first, other = (PretrainRun.parse({**values, "batch_size": size}, where="test") for size in (8, 16))
     RunDirectory.open(tmp_path / "run", first, command="pretrain").begin(first, command="pretrain")
-    with pytest.raises(ConfigError, match=r"batch_size was 8, is 16\. Choose another --out"):
+    with pytest.raises(ConfigError, match=r"batch_size was 8, is 16\. Choose another --out") as refused:
         RunDirectory.open(tmp_path / "run", other, command="pretrain")
+    assert ("permit the change" in str(refused.value)) == (duration in ("2k tokens", "3 minutes"))
     permitted = {**values, "batch_size": 16, "train": {**train, "allow_config_changes": ["batch_size"]}}
     if duration in ("2k tokens", "3 minutes"):
         run = PretrainRun.parse(permitted, where="test")

@@ -121,7 +121,10 @@ def test_find_files_counts_and_logs_files_of_unknown_format(tmp_path, caplog):
 
 def test_the_case_of_an_ending_does_not_matter(tmp_path):
     for name in ("A.TXT", "b.Jsonl", "C.TXT.GZ"):
-        (tmp_path / name).write_text("x")
+        content = b'{"text": "a film"}\n' if name == "b.Jsonl" else b"a film\n"
+        (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith("GZ") else content)
+    documents = read_documents(find_files([tmp_path]), CorpusSettings(), Counter())
+    assert [each.text() for each in documents] == ["a film"] * 3
     assert [path.name for path in find_files([tmp_path])] == ["A.TXT", "C.TXT.GZ", "b.Jsonl"]
     assert [path.name for path in find_files([tmp_path / "A.TXT"])] == ["A.TXT"]
 

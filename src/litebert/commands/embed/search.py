@@ -1,7 +1,7 @@
 """The rows of a file whose embeddings are nearest to some queries."""
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from textwrap import shorten
@@ -137,16 +137,23 @@ def _embedded(run: SearchRun, embedder: TextEmbedder) -> np.ndarray:
 
 def _nearest(run: SearchRun, queries: np.ndarray, vectors: np.ndarray) -> list[list[Hit]]:
     spec = None if run.vectors is None else VectorSpec.stored(run.vectors)
-    if run.index is None:
+
+    def validate() -> None:
         if run.vectors is not None and spec is not None and spec.vectors not in (None, sha256(run.vectors)):
             raise DataError(f"{run.vectors}: has changed since `litebert embed` wrote it; embed the texts again")
+
+    if run.index is None:
+        validate()
         return exact_search(queries, vectors, top_k=run.top_k)
-    index = _index(run.index, vectors, fingerprint=None if spec is None else spec.vectors or spec.fingerprint)
+    fingerprint = None if spec is None else spec.vectors or spec.fingerprint
+    index = _index(run.index, vectors, fingerprint=fingerprint, validate=validate)
     return index.search(queries, top_k=run.top_k)
 
 
-def _index(path: Path, vectors: np.ndarray, *, fingerprint: str | None) -> ApproximateIndex:
-    """The index of these vectors at `path`, built if there is none.
+def _index(
+    path: Path, vectors: np.ndarray, *, fingerprint: str | None, validate: Callable[[], None]
+) -> ApproximateIndex:
+    """The index of these vectors at `path`, built if there is none; `validate` reads their file where it must.
 
     A file beside it has the fingerprint of the vectors' file, if that has one, so that large files are not read. Other
     vectors are compared with those of the index, because another device or number of threads rounds them differently;
@@ -158,6 +165,8 @@ def _index(path: Path, vectors: np.ndarray, *, fingerprint: str | None) -> Appro
         if description.is_file():
             saved = read_json_object(description, if_missing="delete the index to build it again")
         is_known = fingerprint is not None and saved.get("vectors") == fingerprint and index.shape == vectors.shape
+        if not is_known:
+            validate()
         if not is_known and not index.holds(vectors):
             raise DataError(
                 f"{path}: is an index of other vectors, as other texts, another model or another precision give them; "
@@ -166,6 +175,7 @@ def _index(path: Path, vectors: np.ndarray, *, fingerprint: str | None) -> Appro
         if not is_known and fingerprint is not None:
             write_json(description, {"vectors": fingerprint})
         return index
+    validate()
     index = ApproximateIndex.build(vectors)
     write_json(description, {"vectors": fingerprint})
     index.save(path)

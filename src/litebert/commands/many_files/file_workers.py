@@ -177,10 +177,10 @@ def file_tasks(pattern: Path, out: Path, output_name: Callable[[Path], str]) -> 
     root = Path(*takewhile(lambda part: not glob.has_magic(part), pattern.parts))
     matching = sorted(path for path in root.glob(str(pattern.relative_to(root))) if path.is_file())
     hidden = [] if _is_hidden(pattern, root) else [path for path in matching if _is_hidden(path, root)]
-    outputs = [path for path in matching if out.resolve() in path.resolve().parents]
-    if root.resolve() not in out.resolve().parents:  # then it is the directory of the inputs, or above it
-        outputs = []
-    sources = [path for path in matching if path not in {*hidden, *outputs}]
+    is_below = root.resolve() in (resolved := out.resolve()).parents  # else it is the directory of the inputs, or above
+    outputs = [path for path in matching if is_below and resolved in path.resolve().parents]
+    excluded = {*hidden, *outputs}
+    sources = [path for path in matching if path not in excluded]
     left_out = f"{len(hidden)} hidden files and {len(outputs)} files below the output are left out"
     if not sources:
         why = f", as {left_out}" if matching else ""

@@ -1,5 +1,6 @@
 """The settings of `litebert adapt`. Imports no torch, so that wrong settings are refused at once."""
 
+import glob
 import re
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -9,7 +10,7 @@ from pydantic import Field, model_validator
 from litebert.settings import Settings
 
 DocumentEnd = Literal["line", "blank_line", "file"]
-_SETTING: Final = re.compile(r"[a-z_]+(\.[a-z_]+)*=")
+_SETTING: Final = re.compile(r"[a-z_]+(\.[a-z_]+)*=[^/]*")
 
 
 class AdaptRun(Settings):
@@ -33,9 +34,14 @@ class AdaptRun(Settings):
     @model_validator(mode="before")
     @classmethod
     def _separate_settings(cls, values: Any) -> Any:
-        """Words of the form SETTING=VALUE among the texts, unless they are files, are settings."""
+        """Words of the form SETTING=VALUE among the texts are settings, unless they are files or match any."""
         if not isinstance(values, dict) or not isinstance(texts := values.get("texts"), list | tuple):
             return values
-        words = [each for each in texts if _SETTING.match(str(each)) and not Path(str(each)).exists()]
+        words = [each for each in texts if _is_setting(str(each))]
         settings = (*values.get("settings", ()), *words)
         return {**values, "texts": tuple(each for each in texts if each not in words), "settings": settings}
+
+
+def _is_setting(word: str) -> bool:
+    is_file = Path(word).exists() or glob.glob(word)  # noqa: PTH207 - as `find_files` matches
+    return bool(_SETTING.fullmatch(word)) and not is_file

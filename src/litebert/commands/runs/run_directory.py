@@ -16,7 +16,8 @@ from litebert.errors import CheckpointError, ConfigError
 from litebert.files import RUN_SETTINGS, checkpoint_paths, read_json_object, unfinished_writes, write_json, write_text
 from litebert.machine import environment
 from litebert.settings import Settings, changed_names, flatten, is_permitted, read_yaml, write_yaml
-from litebert.training.train_settings import NON_NUMERIC_SETTINGS
+from litebert.training.loop.duration import Duration
+from litebert.training.train_settings import NON_NUMERIC_SETTINGS, WITHOUT_BATCH_SIZE
 
 R = TypeVar("R", bound=Result)
 logger = logging.getLogger(__name__)
@@ -220,6 +221,10 @@ def _warn_of_new_milestones(path: Path, before: Mapping[str, Any], wanted: Mappi
         )
 
 
+def _ends_by_tokens_or_time(settings: Mapping[str, Any]) -> bool:
+    return Duration.parse(settings["train.duration"]).unit in WITHOUT_BATCH_SIZE
+
+
 def _changed_settings(
     file: Path, before: Mapping[str, Any], wanted: Mapping[str, Any], *, allowed: Collection[str]
 ) -> set[str]:
@@ -229,7 +234,8 @@ def _changed_settings(
     forbidden = [name for name in changed if not is_permitted(name, allowed)]
     if forbidden:
         changes = "; ".join(f"{name} was {saved.get(name)}, is {flat.get(name)}" for name in forbidden)
-        permit = f", or permit the change by {_PERMISSION}=[{','.join(forbidden)}]" if _PERMISSION in flat else ""
+        can_permit = _PERMISSION in flat and ("batch_size" not in forbidden or _ends_by_tokens_or_time(flat))
+        permit = f", or permit the change by {_PERMISSION}=[{','.join(forbidden)}]" if can_permit else ""
         other, own = "Choose another --out", "resume it with its own settings"
         raise ConfigError(
             f"{file}: the run there has other settings ({', '.join(forbidden)}): {changes}. "

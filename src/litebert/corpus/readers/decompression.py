@@ -59,10 +59,11 @@ def raw_lines(path: Path, counter: ByteCounter) -> Iterator[tuple[int, bytes]]:
 
 def decompressed(path: Path, file: BinaryIO) -> BinaryIO:
     """The content of the open file at `path`, decompressed according to its ending."""
-    if path.suffix not in DECOMPRESSORS:
+    ending = path.suffix.lower()
+    if ending not in DECOMPRESSORS:
         return file
-    needed_for = f"{path}: reading {path.suffix}"
-    return import_extra(DECOMPRESSORS[path.suffix], extra="data", needed_for=needed_for, package=ZSTD).open(file, "rb")
+    needed_for = f"{path}: reading {ending}"
+    return import_extra(DECOMPRESSORS[ending], extra="data", needed_for=needed_for, package=ZSTD).open(file, "rb")
 
 
 @contextmanager
