@@ -1,4 +1,4 @@
-"""Writes the generated pages of docs/reference: commands, settings, the Python API and the diagram of packages.
+"""Writes the generated pages of docs/reference: commands, recipes, settings, the Python API and the diagram of packages.
 
 Usage: python tools/generate_reference.py [--check]
 With --check nothing is written; the exit code is 1 if a page differs. `make reference` runs it.
@@ -60,6 +60,7 @@ LAYERS = (
 def main() -> int:
     pages = {
         REFERENCE / "commands.md": commands_page(),
+        REFERENCE / "recipes.md": recipes_page(),
         REFERENCE / "settings.md": settings_page(),
         REFERENCE / "python-api.md": api_page(),
         REFERENCE / "packages.svg": diagram(import_table()),
@@ -95,6 +96,24 @@ def help_text(command: str) -> str:
             os.environ.pop(name) if value is None else os.environ.update({name: value})
     lines = (re.sub(r"\x1b\[[0-9;]*m", "", line) for line in output.getvalue().splitlines())
     return "\n".join(line.rstrip() for line in lines).strip()
+
+
+def recipes_page() -> str:
+    """Purpose, command, cost and expected result of every recipe, by command."""
+    from litebert.commands.recipes import RECOMMENDED, load_recipe, recipe_names
+
+    parts = ["# Recipes", NOTE.strip(), RECIPES]
+    for command in RECOMMENDED:
+        parts.append(f"## litebert {command}")
+        for name in recipe_names(command):
+            about = load_recipe(name, command=command).about
+            lines = [f"- *{key.capitalize()}*: {about[key]}" for key in ("cost", "expected") if key in about]
+            parts.append("\n\n".join([f"### {name}", about["about"], f"```text\n{about['command']}\n```", *lines]))
+    return "\n\n".join(parts) + "\n"
+
+
+RECIPES = """A recipe is a YAML file of settings. `litebert COMMAND RECIPE … --print-settings` prints them, and `name=value`
+after the recipe changes one. [Which recipe?](../guides/choosing.md#which-recipe-for-my-hardware) has advice by hardware."""
 
 
 def settings_page() -> str:

@@ -68,11 +68,13 @@ def test_page_has_the_numbers_of_the_results(tool, root):
     assert (root / "docs" / "results" / "paper-tiny" / "figure-1.png").read_bytes() == b"picture"
 
 
-def test_readme_has_a_line_for_each_claim(tool, root):
-    readme = (root / "README.md").read_text()
-    assert "1 held, 0 not held, 1 undecided (1 of these without a test, as runs of one seed allow none)." in readme
-    assert "1 claims were tested over their seeds" in readme
-    assert "| table 5 | SOP solves NSP | held |\n| table 5 | NSP solves SOP | undecided |" in readme
+def test_readme_has_the_count_and_the_page_a_line_for_each_claim(tool, root):
+    readme, page = (root / "README.md").read_text(), (root / tool.PAGE).read_text()
+    count = "1 held, 0 did not hold and 1 are undecided"
+    assert f"{count} ([every claim with its verdict](docs/results/paper-tiny.md#every-claim))." in readme
+    assert f"{count}; 1 of these have no test" in page
+    assert "1 claims were tested over their seeds" in page
+    assert "| table 5 | SOP solves NSP | held |\n| table 5 | NSP solves SOP | undecided |" in page
     assert readme.startswith("# x\n")
     assert readme.endswith("## y\n")
 

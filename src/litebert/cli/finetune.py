@@ -27,8 +27,9 @@ FILES: Final = {
 }
 SETTINGS: Final = {
     "train.duration='3 epochs'": "length of the run; the learning rate decays to 0 over it",
-    "train.learning_rate=2e-5": "peak learning rate of AdamW; also batch_size, seed; the defaults depend on the model "
-    "and on the size of the data; without it small encoders of litebert pretrain have Muon",
+    "train.learning_rate=2e-5": "peak learning rate of AdamW; the default depends on the model and on the number of "
+    "rows, and small encoders of litebert pretrain are trained with Muon unless it is set",
+    "batch_size=16": "examples per step; the default depends on the number of rows",
     "max_length=128": "longest input in tokens; by default 99 % of the training rows are not truncated",
     "long_texts=windows": "longer texts are read in several inputs, not truncated",
     "train.evaluate_every='100 steps'": "when to evaluate on the development set; the best model is kept",
@@ -36,11 +37,11 @@ SETTINGS: Final = {
     "data.dev.fraction=0.2": "how many rows are held out without --dev; data.dev.group_by=author keeps rows together",
     "early_stopping_patience=3": "stop after 3 evaluations without improvement",
     "class_weights=balanced": "rare labels count more; or numbers, such as class_weights.spam=5",
-    "calibrate=true": "probabilities that are the shares in which the model is right",
-    "tune_thresholds=true": "predict a label of several, or of two classes, from the threshold with the best F1",
-    "fit_duplicate_token_heads=true": "for pairs of texts and a small encoder: two attention heads that find the words "
-    "of both; the recipe default sets them by itself for encoders of litebert pretrain",
-    "elastic_depth=[2,4]": "train for 2, 4 or all layers, so that `litebert convert --layers 2` makes a faster model",
+    "calibrate=true": "calibrate the probabilities on the development rows (temperature scaling)",
+    "tune_thresholds=true": "choose the decision thresholds on the development rows: of each label, or of two classes",
+    "fit_duplicate_token_heads=true": "for pairs of texts and a small encoder: initialize two attention heads so that "
+    "each token attends to the same token in the other text; recipe default: auto",
+    "elastic_depth=[2,4]": "train with 2, 4 or all layers, so that `litebert convert --layers 2` gives a faster model",
     "freeze=encoder": "train the head only; or embeddings, all_but_pooler",
     "layerwise_lr_decay=0.9": "smaller learning rates further from the head",
     "adapters.rank=8": "train LoRA adapters in a frozen encoder; also adapters.alpha, "

@@ -34,17 +34,18 @@ PROCESSES: Final = {
 
 
 def description() -> str:
-    """The description in `--help`, with all recipes and the most important settings."""
-    from litebert.commands.recipes import RECOMMENDED, recipe_names
+    """The description in `--help`: recipes, the recommended ones in full, and the most important settings."""
+    from litebert.commands.recipes import RECOMMENDED, load_recipe, recipe_names
 
     recommended = RECOMMENDED["pretrain"]
-    others = [name for name in recipe_names("pretrain") if name not in recommended]
+    names = [name for name in recipe_names("pretrain") if name not in recommended]
+    others = {name: load_recipe(name, command="pretrain").about["about"] for name in names}
     return "\n\n".join(
         [
             "Train an encoder on a corpus.",
             "The same command again resumes an unfinished run, or prints the result of a finished one.",
             _recipes("Recipes to begin with, for text of your own:", recommended),
-            _recipes("Other recipes: ALBERT's own block, the paper's models, further pretraining:", others),
+            section("Other recipes; docs/reference/recipes.md has their costs and expected results:", others),
             section("Important settings, given after the recipe; --print-settings shows all of them:", SETTINGS),
             section("Several processes, on one machine or many:", PROCESSES),
         ]

@@ -113,12 +113,12 @@ class FinetuneRun(Settings):
     early_stopping_patience: int | None = Field(default=None, gt=0)
     """Evaluations without improvement after which the run stops; null: never. The schedule is not shortened."""
     calibrate: bool = False
-    """Divide the logits of a classifier by one number, fitted to the development rows, so that its probabilities are
-    the shares in which it is right; no predicted class changes."""
+    """Calibrate the probabilities of a classifier by temperature scaling: its logits are divided by a temperature that
+    is fitted on the development rows. No predicted class changes."""
     tune_thresholds: bool = False
-    """Predict each label of a multi-label task from the probability with the best F1 on the development rows, instead
-    of 0.5; with two classes, from the probability with the best macro F1. The bias of the classifier is shifted, so
-    that this probability becomes 0.5."""
+    """Choose the decision threshold of each label of a multi-label task by its F1 on the development rows, instead of
+    0.5; with two classes, that of the second class by macro F1. The bias of the classifier is shifted so that the
+    threshold becomes 0.5."""
     class_weights: Annotated[ClassWeights | None, PlainValidator(_check_class_weights)] = None
     """Weights of the labels in the loss: null: equal; `balanced`: inverse frequencies; or numbers by label."""
     standardize_scores: bool = True

@@ -1,7 +1,7 @@
 """Calibration of a classifier: one temperature for all classes, from the development rows.
 
-The logits are divided by it, which changes no predicted class: probabilities become the shares in which such
-predictions are right. Source: temperature scaling, Guo et al. 2017, arXiv 1706.04599.
+The logits are divided by it, which changes no predicted class: of the predictions with a probability of 0.8, about
+80 % are then right. Source: temperature scaling, Guo et al. 2017, arXiv 1706.04599.
 """
 
 from typing import Final
