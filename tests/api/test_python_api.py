@@ -416,6 +416,14 @@ def test_text_in_another_encoding_is_read_with_its_name(tmp_path):
     assert "lines repaired" not in corpus.counts
 
 
+def test_tokenizer_is_trained_on_rows_with_another_key(tmp_path):
+    rows = [json.dumps({"body": f"Das Boot {number}, der Hund."}) for number in range(100)]
+    (tmp_path / "a.jsonl").write_text("\n".join([*rows, "{}"]))
+    options = {"text_key": "body", "invalid_rows": "skip", "vocab_size": 38, "character_coverage": 1.0}
+    trained = litebert.train_tokenizer(tmp_path / "a.jsonl", tmp_path / "tokenizer", **options)
+    assert trained.decode(trained.encode("hund")) == "hund"
+
+
 def test_pairs_in_memory_are_read_as_pairs(pretrained, opinions, tmp_path):
     texts, labels = [(row["text"], "it was") for row in opinions], [row["label"] for row in opinions]
     settings = {**SETTINGS, "duration": "2 steps"}

@@ -85,7 +85,7 @@ def test_tokenizer_train_reads_other_encodings_and_counts_repaired_lines(tmp_pat
     text = write_documents(tmp_path / "a.txt", documents=20).read_text() + "schön für Bären\n" * 10
     settings = SMALL.replace(keep_accents=True)
     (tmp_path / "a.txt").write_bytes(text.encode("latin-1"))
-    with pytest.raises(DataError, match=r"a\.txt:\d+: 10 of \d+ lines, this one first, have .* --encoding latin-1"):
+    with pytest.raises(DataError, match=r"a\.txt:\d+: 10 of \d+ lines, this one first, have .* --encoding cp1252"):
         train([tmp_path / "a.txt"], settings, tmp_path / "t", validation_fraction=0)
     assert not (tmp_path / "t").exists()
     repaired = train([tmp_path / "a.txt"], settings, tmp_path / "repaired", invalid_utf8="replace")
@@ -98,6 +98,17 @@ def test_tokenizer_train_reads_other_encodings_and_counts_repaired_lines(tmp_pat
     assert "<unk>" not in row["pieces"]
     with pytest.raises(ConfigError, match="unknown encoding"):
         train([tmp_path / "a.txt"], settings, tmp_path / "other", encoding="klingon")
+
+
+def test_tokenizer_train_reads_another_key_and_skips_rows_without_text(tmp_path):
+    lines = write_documents(tmp_path / "a.txt", documents=20).read_text().splitlines()
+    rows = [json.dumps({"body": line}) for line in lines if line]
+    (tmp_path / "a.jsonl").write_text("\n".join([*rows, "{}"]))
+    with pytest.raises(DataError, match=r"a\.jsonl:\d+: expected text under 'body', found .* set --invalid-rows skip"):
+        train([tmp_path / "a.jsonl"], SMALL, tmp_path / "t", text_key="body")
+    result = train([tmp_path / "a.jsonl"], SMALL, tmp_path / "t", text_key="body", invalid_rows="skip")
+    assert (result.documents, result.skipped_rows) == (len(rows), 1)
+    assert ", 1 rows skipped\n" in result.to_text()
 
 
 @pytest.mark.parametrize("fraction", [-0.1, 1.0])

@@ -84,7 +84,7 @@ REFUSED = {
     "text in another encoding": (
         "a.txt",
         "Bä do.\n".encode("latin-1") * 10,
-        r"a\.txt:1: 10 of 10 lines, .* not UTF-8; name the encoding of the files, such as --encoding latin-1",
+        r"a\.txt:1: 10 of 10 lines, .* not UTF-8; name the encoding of the files, such as --encoding cp1252",
     ),
     "unknown ending": ("a.doc", b"Ba do.", r"a\.doc: unknown file format"),
 }

@@ -23,9 +23,14 @@ def test_corpus_settings_out_of_range_are_refused_by_name(field, value):
         CorpusSettings.parse({field: value}, where="test")
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "UTF8", "latin-1", "cp1252", "iso8859_15", "gbk", "shift_jis", "koi8-r"])
+@pytest.mark.parametrize("encoding", ["utf-8", "UTF8", "cp1252", "iso8859_15", "gbk", "shift_jis", "koi8-r"])
 def test_encodings_that_extend_ascii_are_accepted(encoding):
     assert CorpusSettings(encoding=encoding).encoding == encoding
+
+
+@pytest.mark.parametrize("name", ["latin-1", "latin1", "ISO-8859-1", "l1"])
+def test_latin_1_is_read_as_windows_1252(name):
+    assert CorpusSettings(encoding=name).encoding == "cp1252"
 
 
 @pytest.mark.parametrize(

@@ -40,6 +40,12 @@ def test_no_word_loses_marks_where_accents_are_kept(tmp_path):
     assert words_that_lose_marks(trained(tmp_path, 60, keep_accents=True), MARKED) == []
 
 
+@pytest.mark.parametrize("word", ["ガギグ😀", "😀schön", "हि😀न्दी"])
+def test_an_unknown_character_does_not_hide_lost_marks_of_the_others(tokenizer, tmp_path, word):
+    assert words_that_lose_marks(tokenizer, [word]) == [word]
+    assert words_that_lose_marks(trained(tmp_path, 60, keep_accents=True), [word]) == []
+
+
 def test_unknown_words_do_not_count_as_words_that_lose_marks(numbers, rebuilt):
     assert words_that_lose_marks(numbers, ["ガギグ"]) == []
     assert words_that_lose_marks(rebuilt(**TextSettings(keep_accents=True).to_dict()), ["ガギグ"]) == []

@@ -93,6 +93,13 @@ def test_long_words_and_runs_of_equal_characters_are_cut_in_training(tmp_path):
     assert rules.vocab_size == SMALL.vocab_size
 
 
+def test_lines_with_the_reserved_character_of_sentencepiece_are_trained_on(tmp_path):
+    trained = train_tokenizer([f"▅ {text}▅" for text in number_texts()], SMALL, tmp_path / "a")
+    assert trained.fingerprint == train_tokenizer(number_texts(), SMALL, tmp_path / "b").fingerprint
+    with pytest.raises(DataError, match="no words"):
+        train_tokenizer(["▅▅"], SMALL, tmp_path / "c")
+
+
 def test_train_tokenizer_accepts_long_lines(tmp_path):
     trained = train_tokenizer([" ".join(number_texts())], SMALL, tmp_path)
     assert trained.unk_id not in trained.encode(number_texts()[0])

@@ -28,7 +28,7 @@ from litebert.commands.pretrain.pretrain_settings import PretrainRun, pretrain_c
 from litebert.commands.recipes import load_recipe
 from litebert.commands.runs.run_directory import DATA, RunDirectory
 from litebert.corpus.build.build_corpus import CorpusReport
-from litebert.corpus.corpus_settings import CorpusSettings, InvalidUtf8
+from litebert.corpus.corpus_settings import CorpusSettings, InvalidRows, InvalidUtf8
 from litebert.corpus.format.shards import Corpus
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
 from litebert.errors import ConfigError, suggestion
@@ -60,6 +60,8 @@ def train_tokenizer(
     *,
     encoding: str = "utf-8",
     invalid_utf8: InvalidUtf8 = "replace_few",
+    text_key: str = "text",
+    invalid_rows: InvalidRows = "error",
     **settings: Any,
 ) -> Tokenizer:
     """Train a SentencePiece vocabulary on text files and write the tokenizer directory `out`, which must be new.
@@ -70,13 +72,21 @@ def train_tokenizer(
     Args:
         files: paths, globs or directories of text, JSON lines or Parquet.
         out: the tokenizer directory.
-        encoding: encoding of text and JSON lines, such as `latin-1` or `cp1252`.
+        encoding: encoding of text and JSON lines, such as `cp1252` or `gbk`.
         invalid_utf8: what to do with bytes that the encoding does not have, as of `CorpusSettings`.
+        text_key: key (JSON lines) or column (Parquet, data sets) of the text of a document.
+        invalid_rows: what to do with rows without text, `error` or `skip`.
         settings: fields of `TokenizerSettings`, such as `vocab_size=8000`.
     """
     with in_terms_of_python({}):
         result = tokenizer_command.train(
-            _listed(files), TokenizerSettings(**settings), path_of(out), encoding=encoding, invalid_utf8=invalid_utf8
+            _listed(files),
+            TokenizerSettings(**settings),
+            path_of(out),
+            encoding=encoding,
+            invalid_utf8=invalid_utf8,
+            text_key=text_key,
+            invalid_rows=invalid_rows,
         )
     if result.report.loses_many_marks:
         logger.warning("%s: %s", out, result.report.lost_marks())

@@ -10,9 +10,9 @@ from textwrap import indent
 from typing import Any
 
 from litebert.commands.result import Result
-from litebert.corpus.corpus_settings import CorpusSettings, InvalidUtf8
+from litebert.corpus.corpus_settings import CorpusSettings, InvalidRows, InvalidUtf8
 from litebert.corpus.readers.documents import find_files, read_documents
-from litebert.corpus.readers.line_problems import REPAIRED
+from litebert.corpus.readers.line_problems import REPAIRED, SKIPPED
 from litebert.errors import ConfigError
 from litebert.files import require_writable
 from litebert.tokenization.tokenizer import Tokenizer
@@ -41,6 +41,8 @@ class TokenizerResult(Result):
     report: VocabularyReport
     repaired_lines: int = 0
     """Lines whose bytes are not all of the encoding."""
+    skipped_rows: int = 0
+    """Rows without text."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON, with the figures that are derived from the counts of the report."""
@@ -51,6 +53,7 @@ class TokenizerResult(Result):
         """Sizes and report."""
         sizes = f"{self.vocab_size:,} pieces from {self.lines:,} lines of {self.documents:,} documents"
         sizes += f", {self.repaired_lines:,} lines repaired" if self.repaired_lines else ""
+        sizes += f", {self.skipped_rows:,} rows skipped" if self.skipped_rows else ""
         if not self.validation_lines:
             return f"{self.tokenizer}: {sizes}\nno report, because there are no validation lines"
         heading = f"on {self.validation_lines:,} validation lines:"
@@ -83,14 +86,17 @@ def train(
     validation_fraction: float = 0.01,
     encoding: str = "utf-8",
     invalid_utf8: InvalidUtf8 = "replace_few",
+    text_key: str = "text",
+    invalid_rows: InvalidRows = "error",
 ) -> TokenizerResult:
     """Train a vocabulary on the lines of `files` (paths, globs, directories) and write the tokenizer directory.
 
     A share of the lines is used for the report instead of training. It is chosen by a hash of their content, so equal
-    lines are on the same side. The result is also written to `report.json` in the directory. `encoding` and
-    `invalid_utf8` are those of `CorpusSettings`.
+    lines are on the same side. The result is also written to `report.json` in the directory. The last
+    four arguments are those of `CorpusSettings`.
     """
-    reading = CorpusSettings.parse({"encoding": encoding, "invalid_utf8": invalid_utf8}, where="text files")
+    rows = {"text_key": text_key, "invalid_rows": invalid_rows}
+    reading = CorpusSettings.parse({"encoding": encoding, "invalid_utf8": invalid_utf8, **rows}, where="text files")
     if out.exists():
         raise ConfigError(f"{out}: exists already; choose another --out or remove it")
     if not 0 <= validation_fraction < 1:
@@ -107,6 +113,7 @@ def train(
         validation_lines=len(lines.validation),
         report=report_on(tokenizer, lines.validation),
         repaired_lines=lines.counts[REPAIRED],
+        skipped_rows=lines.counts[SKIPPED],
     )
     result.write(out / REPORT)
     return result

@@ -1,5 +1,6 @@
 """Settings for building a corpus; sampling/sampling_settings.py has those for drawing examples from it."""
 
+from codecs import lookup
 from encodings.aliases import aliases
 from typing import Annotated, Final, Literal, Self
 
@@ -14,15 +15,22 @@ _ASCII: Final = "\r\n {a"
 
 
 def _text_encoding(name: str) -> str:
-    """The name of an encoding that Python knows, in which lines end at the same byte as in ASCII; ValueError if not."""
+    """The name of an encoding that Python knows, in which lines end at the same byte as in ASCII; ValueError if not.
+
+    Latin-1 is read as Windows-1252, as browsers do (WHATWG Encoding, section 4.2): files that are called Latin-1 have
+    its quotation marks and dashes where Latin-1 has control characters, and Latin-1 decodes any bytes, so that no line
+    of text in another encoding, such as Shift JIS, would count as damaged.
+    """
     if name.lower().replace("_", "-") == "utf-8-sig":
         return "utf-8"  # a byte order mark is always removed
     try:
         b"\xff".decode(name, "replace")
+        if lookup(name).name == "iso8859-1":
+            return "cp1252"
         is_like_ascii = _ASCII.encode(name) == _ASCII.encode()
     except LookupError:
         similar = did_you_mean(name, set(aliases) - {name})
-        raise ValueError(f"unknown encoding{similar}; expected one of Python's, such as utf-8 or latin-1") from None
+        raise ValueError(f"unknown encoding{similar}; expected one of Python's, such as utf-8 or cp1252") from None
     except ValueError:  # `idna`, for host names, replaces no bytes
         is_like_ascii = False
     if not is_like_ascii:
@@ -30,6 +38,8 @@ def _text_encoding(name: str) -> str:
     return name
 
 
+InvalidRows = Literal["error", "skip"]
+"""What to do with rows without text."""
 TextEncoding = Annotated[str, AfterValidator(_text_encoding)]
 
 
@@ -58,11 +68,12 @@ class CorpusSettings(Settings):
     """Keep only the first of documents whose sets of five-word sequences have at least this Jaccard index, such as
     0.8; needs about 300 bytes of memory per document."""
     encoding: TextEncoding = "utf-8"
-    """Encoding of text files and JSON lines, such as latin-1 or cp1252: an extension of ASCII that Python knows."""
+    """Encoding of text files and JSON lines, such as cp1252, cp1251, gbk or shift_jis: an extension of ASCII that Python
+    knows. Latin-1 is read as cp1252."""
     invalid_utf8: InvalidUtf8 = "replace_few"
     """Bytes that are not UTF-8, or not `encoding`: `replace` them by U+FFFD and count the lines; `error`: stop.
     `replace_few`: stop if these are ten lines or more, and over 1 % of the lines, of a file or of those read so far."""
-    invalid_rows: Literal["error", "skip"] = "error"
+    invalid_rows: InvalidRows = "error"
     """Rows of JSON lines, Parquet or data sets without text: stop, or skip and count them."""
     max_sentence_chars: int = Field(default=10_000, gt=0)
     """Maximum number of characters of a sentence; a longer one is cut at a space."""

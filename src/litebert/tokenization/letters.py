@@ -8,6 +8,8 @@ from typing import Final
 
 _JOINERS: Final = "\u200c\u200d"
 """Zero-width (non-)joiner: chooses the form of the letter before it, also at the end of a word (Malayalam, Persian)."""
+UNSPACED: Final = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+"""Characters written without spaces, as in a character set: Thai, Lao, Burmese, Khmer, Han and kana."""
 _RANGES_WITH_MARKS: Final = (range(0x300, 0x20000), range(0xE0000, 0xE1000))
 """Where Unicode has combining marks; looking at every code point would take ten times as long."""
 
@@ -42,6 +44,13 @@ def without_signs(word: str) -> str:
     while end < len(word) and (kinds[end] == "M" or word[end] in _JOINERS):
         end += 1
     return word[start:end]
+
+
+def letter_start(text: str, position: int) -> int:
+    """The start of the character, with its marks, that a cut at `position` would divide; 0 if there is none."""
+    while 0 < position < len(text) and unicodedata.category(text[position])[0] == "M":
+        position -= 1
+    return position
 
 
 def letters_with_marks(text: str) -> list[str]:

@@ -36,11 +36,12 @@ class WordWithoutMarks:
 
 
 def words_that_lose_marks(tokenizer: Tokenizer, words: Iterable[str]) -> list[str]:
-    """The words that have the same ids, all of them known, as without their marks."""
+    """The words that have the same ids as without their marks, unless all of their letters with marks are unknown."""
     marked = [word for word in words if _has_marks(word)]
     plain = [normalize(word, lowercase=False, keep_accents=False) for word in marked]
     encoded = zip(marked, tokenizer.encode_batch(marked), tokenizer.encode_batch(plain), strict=True)
-    return [word for word, ids, plain_ids in encoded if ids == plain_ids and tokenizer.unk_id not in ids]
+    same = ((word, tokenizer.unk_id not in ids) for word, ids, plain_ids in encoded if ids == plain_ids)
+    return [word for word, is_known in same if is_known or _has_known_letter(tokenizer, word)]
 
 
 def most_frequent_without_marks(tokenizer: Tokenizer, words: Counter[str]) -> tuple[WordWithoutMarks, ...]:
@@ -52,6 +53,12 @@ def most_frequent_without_marks(tokenizer: Tokenizer, words: Counter[str]) -> tu
             listed[part] += count * _has_marks(part)
     most = sorted(+listed, key=lambda part: (-listed[part], len(part), part))[:MOST_LISTED]
     return tuple(WordWithoutMarks(part, listed[part], tokenizer.decode(tokenizer.encode(part))) for part in most)
+
+
+def _has_known_letter(tokenizer: Tokenizer, word: str) -> bool:
+    """Whether a letter with marks is known: what else is unknown, such as an emoji, says nothing about the marks."""
+    marked = list(filter(_has_marks, letters_with_marks(word)))
+    return any(tokenizer.unk_id not in ids for ids in tokenizer.encode_batch(marked))
 
 
 def _has_marks(word: str) -> bool:

@@ -27,6 +27,8 @@ MAX_WORD_CHARS = 1000
 document on one line. Pieces have 16 at most."""
 MAX_EQUAL_CHARS = 100
 """Equal characters after one another in training: SentencePiece takes minutes for 100,000 hyphens of a rule."""
+_RESERVED = "\u2585"
+"""SentencePiece's own sign of what is unknown: it skips lines that have it."""
 _EQUAL = re.compile(rf"(\S)\1{{{MAX_EQUAL_CHARS},}}")
 _LONG_WORD = re.compile(rf"(\S{{{MAX_WORD_CHARS}}})(?=\S)")
 
@@ -77,7 +79,7 @@ class TokenizerSettings(TextSettings):
 
 def train_tokenizer(texts: Iterable[str], settings: TokenizerSettings, out: Path) -> Tokenizer:
     """A tokenizer trained on the lines of `texts` and saved to the directory `out`; equal texts give equal bytes."""
-    lines = (with_short_words(settings.normalize(line)) for text in texts for line in text.splitlines())
+    lines = (with_short_words(_trainable(settings.normalize(line))) for text in texts for line in text.splitlines())
     rng = rng_for(settings.seed, "tokenizer lines")
     sample = sample_lines(filter(None, lines), settings.input_sentence_size, rng=rng)
     if not sample:
@@ -87,6 +89,10 @@ def train_tokenizer(texts: Iterable[str], settings: TokenizerSettings, out: Path
     tokenizer = Tokenizer(SentencePieceModel(_train(sample, settings), text_settings, where="the trained model"))
     tokenizer.save(out)
     return tokenizer
+
+
+def _trainable(line: str) -> str:
+    return line.replace(_RESERVED, " ").strip() if _RESERVED in line else line
 
 
 def with_short_words(line: str) -> str:

@@ -9,9 +9,11 @@ from litebert import __version__
 from litebert.commands.finetune.hub_results import HubDataset, hub_results
 from litebert.commands.runs.card_settings import CardSettings
 from litebert.commands.runs.model_card import HubMetadata, hub_name, model_card, name_in_card
+from litebert.errors import ConfigError
 from litebert.model.config import ModelConfig
 from litebert.model.io.model_spec import ModelName, auto_class
 from litebert.model.models import ForMaskedLM
+from litebert.settings import with_overrides
 
 PRETRAINED = HubMetadata(task="fill-mask")
 DATASET = HubDataset("CoLA", "nyu-mll/glue", "cola", "validation")
@@ -102,3 +104,11 @@ def test_model_card_shows_that_the_tokenizer_needs_remote_code_too():
 def test_auto_class_is_one_of_transformers(model):
     transformers = pytest.importorskip("transformers")
     assert hasattr(transformers, auto_class(model))
+
+
+def test_norwegian_is_no_boolean_as_language_of_a_model_card(tmp_path):
+    overrides = with_overrides({}, ["language=[no, de]"])
+    assert overrides["language"] == [False, "de"]
+    assert CardSettings.parse(overrides, where="card").language == ("no", "de")
+    with pytest.raises(ConfigError, match=r"language\.0: must be text"):
+        CardSettings(language=[True])

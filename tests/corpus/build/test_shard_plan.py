@@ -64,6 +64,17 @@ def test_shard_plan_takes_a_document_of_the_lowest_hash_with_its_duplicates():
     assert texts_of(tasks, "train") == [text for text in TEXTS[:20] * 2 if text != expected]
 
 
+def test_shard_plan_takes_the_lowest_hash_of_documents_with_enough_sentences():
+    long = [f"{text} is here. And more." for text in TEXTS[:20]]
+    for number in range(20):
+        short = [f"Only {number} {text}." for text in TEXTS[:20]]
+        options = {"shard_bytes": 10_000, "validation_fraction": 1e-9, "min_sentences": 2}
+        tasks = plan([*short, *long, "\u0301"], **options)
+        assert set(texts_of(tasks, "validation")) <= set(long)
+        assert len(texts_of(tasks, "validation")) == 1
+        assert texts_of(plan([*short, *long[:9]], **options), "validation") == []
+
+
 @pytest.mark.parametrize(
     ("texts", "change"),
     [

@@ -150,6 +150,12 @@ def test_signature_reads_combining_marks(first, second):
         assert not np.array_equal(one, other)
 
 
+@given(st.text(alphabet="aÉö한ガดี่ \u0301İſﬁＡ", max_size=50))
+def test_signature_does_not_depend_on_the_unicode_form(text):
+    one, *others = (signature(unicodedata.normalize(form, text)) for form in ("NFC", "NFD", "NFKC", "NFKD"))
+    assert all(np.array_equal(one, other) for other in others)
+
+
 def test_signature_of_short_texts_is_equal_only_for_equal_texts():
     assert np.array_equal(signature("a b"), signature("A b."))
     assert not np.any(signature("a b") == signature("a c"))

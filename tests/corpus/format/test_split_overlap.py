@@ -1,6 +1,7 @@
 """Documents that are in both splits are found, and similar ones, and no others."""
 
 import logging
+import re
 from collections import Counter
 
 import pytest
@@ -60,6 +61,19 @@ def test_build_corpus_warns_of_overlap_and_verify_refuses_equal_documents(tmp_pa
         build(tmp_path, tokenizer, train, validation)
     assert "1 training documents are equal to validation documents" in caplog.text
     with pytest.raises(DataError, match=r"1 training documents are equal .*the first is training document 1"):
+        verify_corpus(tmp_path / "corpus")
+
+
+@pytest.mark.parametrize(
+    ("threshold", "advice"),
+    [(None, "again with dedup_minhash_threshold=0.8"), (0.8, "dedup_minhash_threshold kept them, .* remove them from")],
+)
+def test_advice_against_overlap_is_none_that_was_followed(tmp_path, tokenizer, caplog, threshold, advice):
+    marked = Document("marks are no letters for the tokenizer", tuple(f"á{line}" for line in document(1).sentences))
+    plain = Document("plain", tuple(f"a{line}" for line in document(1).sentences))
+    build(tmp_path, tokenizer, [document(9), marked], [plain], SETTINGS.replace(dedup_minhash_threshold=threshold))
+    assert re.search(f"so validation scores will be too high; .*{advice}", caplog.text)
+    with pytest.raises(DataError, match=advice):
         verify_corpus(tmp_path / "corpus")
 
 

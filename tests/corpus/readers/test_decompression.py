@@ -72,6 +72,16 @@ def test_raw_lines_cuts_long_lines_at_spaces_or_between_characters(tmp_path, mon
     assert pieces == [(1, "ab cd "), (1, "ef gh\n"), (2, "ééé"), (2, "éééé\n"), (3, "x")]
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "gbk", "gb18030", "big5", "shift_jis", "euc_jp", "cp1252"])
+@given(letters=st.text("天…a‰é", min_size=1, max_size=40), longest=st.integers(4, 9))
+def test_raw_lines_cuts_between_characters_of_the_encoding(encoding, letters, longest):
+    content = letters.encode(encoding, "ignore")
+    with tempfile.TemporaryDirectory() as directory, mock.patch.object(opening, "MAX_PIECE_BYTES", longest):
+        (path := Path(directory) / "a.txt").write_bytes(content)
+        pieces = [piece for _, piece in raw_lines(path, ByteCounter(), encoding=encoding)]
+    assert "".join(piece.decode(encoding) for piece in pieces) == content.decode(encoding)
+
+
 @given(st.binary(max_size=200), st.integers(4, 30))
 @example(b"\0\x80\x80\x80", 4)
 def test_raw_lines_pieces_add_up_to_the_file(content, longest):

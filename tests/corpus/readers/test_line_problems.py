@@ -45,9 +45,7 @@ def test_few_damaged_lines_are_repaired(tmp_path, contents):
     ],
 )
 def test_many_damaged_lines_of_a_file_or_of_the_files_so_far_are_an_error(tmp_path, contents, message):
-    expected = (
-        message + r".* are not UTF-8; name the encoding of the files, such as --encoding latin-1 or --encoding cp"
-    )
+    expected = message + r".* are not UTF-8; name the encoding of the files, such as --encoding cp1252 .*--encoding gbk"
     with pytest.raises(DataError, match=expected):
         documents(tmp_path, *contents)
 
@@ -75,3 +73,9 @@ def test_files_in_another_encoding_are_read_with_its_name(tmp_path):
     read, counts = documents(tmp_path, lines(good=0, damaged=50), encoding="latin-1")
     assert read[0].sentences[0] == "schön"
     assert "lines repaired" not in counts
+
+
+def test_japanese_text_under_the_name_of_latin_1_is_an_error(tmp_path):
+    text = "今日は天気がよいので、公園を散歩した。\n".encode("shift_jis")
+    with pytest.raises(DataError, match=r"lines, this one first, have bytes that are not CP1252"):
+        documents(tmp_path, text * 40, encoding="latin-1")

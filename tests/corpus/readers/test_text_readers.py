@@ -28,6 +28,7 @@ def read(path, content: bytes, **settings):
         (b"a\rb\r\rc\r", ["a", "b", None, "c", None]),
         (b"\xef\xbb\xbfa\n", ["a", None]),
         (b"  a\t\n \n", ["a", None, None]),
+        ("a\n\u200b\nb\r\n\ufeff \u200b\r\n\u200bc\n".encode(), ["a", None, "b", None, "\u200bc", None]),
         ("é😀\n".encode(), ["é😀", None]),
         (b"\n" * 1000, [None] * 1001),
         (b"a\x0cb\xe2\x80\xa8c", ["a\x0cb\u2028c", None]),
@@ -87,6 +88,15 @@ def test_text_reader_decodes_other_encodings(tmp_path, name, encoding):
     text = "\u4e2d\u6587" if encoding == "gbk" else "caf\xe9 f\xfcr"
     content = f'{{"text": "{text}"}}\n' if name == "a.jsonl" else f"{text}\n"
     assert read(tmp_path / name, content.encode(encoding), encoding=encoding) == ([text, None], {})
+
+
+@pytest.mark.parametrize("start", ["天", "天天", "天天天"])
+def test_text_reader_keeps_the_characters_of_long_lines_in_other_encodings(tmp_path, monkeypatch, start):
+    monkeypatch.setattr("litebert.corpus.readers.decompression.MAX_PIECE_BYTES", 15)
+    text = start + "…" * 20
+    lines, counts = read(tmp_path / "a.txt", text.encode("gbk"), encoding="gbk")
+    assert "".join(filter(None, lines)) == text
+    assert "lines repaired" not in counts
 
 
 def test_text_reader_names_the_encoding_that_lacks_a_byte(tmp_path):

@@ -82,6 +82,7 @@ def test_markdown_book_has_a_chapter_for_each_heading_and_no_marks(tmp_path, doc
         ("*one **two** three*", "one two three"),
         ("***both*** and _one_", "both and one"),
         ("2 * 3 * 4 and a*b*c", "2 * 3 * 4 and a*b*c"),
+        ("这是**重点**内容，他*强调*了。", "这是重点内容，他强调了。"),
     ],
 )
 def test_marks_of_emphasis_are_removed_and_escaped_characters_kept(tmp_path, line, expected):
@@ -140,6 +141,13 @@ def test_books_without_text_are_refused_and_leave_no_file(tmp_path):
         ("“Part of me died.”", False),
         ("Part of me died.”", False),
         ("Act now, he said", False),
+        ("Part the Second The Return", True),
+        ("Chapter 12 in which it begins", True),
+        ("Chapitre premier", True),
+        ("Part of me wanted to go home", False),
+        ("Act as if nothing happened", False),
+        ("Book me a room for two", False),
+        ("Letter writing was her joy", False),
     ],
 )
 def test_sentences_that_begin_like_headings_are_kept(tmp_path, line, is_heading):
@@ -148,9 +156,15 @@ def test_sentences_that_begin_like_headings_are_kept(tmp_path, line, is_heading)
     assert (line in text) == (not is_heading)
 
 
+@pytest.mark.parametrize("lines", ["wrapped", "markdown"])
+def test_lines_of_scripts_without_spaces_are_joined_without_one(tmp_path, lines):
+    text, _ = written(tmp_path, "这是第一行，\n第二行。\n\nภาษา\nไทย\n\nOne\ntwo\n三\n四\nfive\n", lines=lines)
+    assert text == "这是第一行，第二行。\nภาษาไทย\nOne two 三四 five\n"
+
+
 def test_books_in_another_encoding_are_refused_until_it_is_named(tmp_path):
     (tmp_path / "book.txt").write_bytes("\n".join(["Über den Fluß"] * 20).encode("cp1252"))
-    with pytest.raises(DataError, match=r"book\.txt:1: 20 of 20 lines.* --encoding latin-1"):
+    with pytest.raises(DataError, match=r"book\.txt:1: 20 of 20 lines.* --encoding cp1252"):
         write_books([tmp_path / "book.txt"], BookSettings(), tmp_path / "out.txt")
     write_books([tmp_path / "book.txt"], BookSettings(encoding="cp1252"), tmp_path / "out.txt")
     assert "Über den Fluß" in (tmp_path / "out.txt").read_text(encoding="utf-8")

@@ -80,6 +80,42 @@ def test_wikipedia_dump_becomes_its_articles(tmp_path, name, compress):
     assert "redirects: 2" in report.to_text()
 
 
+HATNOTES = (
+    *("Nota disambigua|altri significati|Roma (disambigua)", "Ver desambig", "Ver desambiguação|o rio"),
+    *("Voir homonymie|X", "Zie ook doorverwijspagina|x", "for disambiguation|X", " See disambiguation|X"),
+)
+PAGE_TEMPLATES = (
+    *("Human name disambiguation", "Geodis", "Hndis|Smith", "Place name dab", "disambigua", "Disambig"),
+    *("Desambiguação", "Doorverwijspagina", "Homonymie"),
+)
+
+
+@pytest.mark.parametrize("template", HATNOTES)
+def test_articles_with_a_note_about_other_meanings_are_kept(tmp_path, template):
+    dump = write_dump(tmp_path / "d.xml", pages=[page("Roma", f"{{{{{template}}}}}\nRoma is a city.")])
+    assert write_wikipedia([dump], tmp_path / "out.txt").counts == {"articles": 1, "pages": 1}
+
+
+@pytest.mark.parametrize("template", PAGE_TEMPLATES)
+def test_disambiguation_pages_are_left_out(tmp_path, template):
+    pages = [page("Roma", f"Roma is a city.\n{{{{{template}}}}}"), page("Turku", "Turku is a city.")]
+    report = write_wikipedia([write_dump(tmp_path / "d.xml", pages=pages)], tmp_path / "out.txt")
+    assert report.counts == {"articles": 1, "disambiguation pages": 1, "pages": 2}
+
+
+@pytest.mark.parametrize("prefix", ["Datei", "Bild", "File", "画像"])
+def test_pictures_are_left_out_under_each_name_of_their_namespace(tmp_path, prefix):
+    pages = [page("Tor", f"[[{prefix}:foo.jpg|mini|Das Tor]]\nDas Tor steht.")]
+    write_wikipedia([write_dump(tmp_path / "d.xml", pages=pages)], tmp_path / "out.txt")
+    assert (tmp_path / "out.txt").read_text() == "Das Tor steht.\n"
+
+
+def test_templates_removed_inside_a_sentence_are_counted(tmp_path):
+    text = "{{Infobox}}\nIt is {{unknown|5}} big.{{sfn|A}} [[Turku]] {{x|{{y}}}} is it. {{Coord|1}}\n{{Navbox}} a"
+    report = write_wikipedia([write_dump(tmp_path / "d.xml", pages=[page("A", text)])], tmp_path / "out.txt")
+    assert report.counts["templates removed inside a sentence"] == 2
+
+
 def test_wikipedia_reads_several_dumps(tmp_path):
     dumps = [write_dump(tmp_path / name) for name in ("a.xml", "b.xml")]
     assert write_wikipedia(dumps, tmp_path / "out.txt").documents == 4

@@ -12,12 +12,15 @@ from litebert.corpus.readers.documents import read_documents
 from litebert.corpus.sources.writing import write_documents
 from litebert.errors import ConfigError, DataError
 
+PARAGRAPHS = ("", " ", "a", "b  c", "d\ne", "\u2028", "f\x85", "\u200b", "\ufeff \u200b")
+BLANK = " \n\u2028\u200b\ufeff"
+
 
 def no_text(paragraphs) -> bool:
-    return not any(paragraph and paragraph.strip() for paragraph in paragraphs)
+    return not any(paragraph and paragraph.strip(BLANK) for paragraph in paragraphs)
 
 
-@given(paragraphs=st.lists(st.sampled_from([None, "", " ", "a", "b  c", "d\ne", "\u2028", "f\x85"]), max_size=12))
+@given(paragraphs=st.lists(st.sampled_from([None, *PARAGRAPHS]), max_size=12))
 def test_write_documents_writes_what_read_documents_reads(tmp_path_factory, paragraphs):
     file = tmp_path_factory.mktemp("written") / "out.txt"
     if no_text(paragraphs):
@@ -30,7 +33,7 @@ def test_write_documents_writes_what_read_documents_reads(tmp_path_factory, para
     for paragraph in paragraphs:
         if paragraph is None:
             groups.append([])
-        elif paragraph.split():
+        elif paragraph.strip(BLANK):
             groups[-1].append(" ".join(paragraph.split()))
     assert read == [tuple(group) for group in groups if group]
     assert report.documents == len(read)
@@ -43,6 +46,12 @@ def test_write_documents_compresses_reproducibly(tmp_path):
         write_documents(["one", None], tmp_path / name, Counter(kept=1, nothing=0))
     assert gzip.decompress((tmp_path / "a.txt.gz").read_bytes()) == b"one\n"
     assert (tmp_path / "a.txt.gz").read_bytes() == (tmp_path / "b.txt.gz").read_bytes()
+
+
+def test_half_a_surrogate_pair_is_replaced_and_counted(tmp_path):
+    report = write_documents(["a\ud800b", "c"], tmp_path / "a.txt", Counter())
+    assert (tmp_path / "a.txt").read_text() == "a\ufffdb\nc\n"
+    assert (report.text_bytes, report.counts) == (6, {"lines repaired": 1})
 
 
 def test_report_has_no_counts_of_zero(tmp_path):

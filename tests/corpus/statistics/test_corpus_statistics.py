@@ -6,9 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from litebert.corpus.sampling.masking import MaskedGrid
+from litebert.corpus.sampling.pairing import ExampleSource
 from litebert.corpus.sampling.pretrain_batches import PretrainBatches
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
+from litebert.corpus.sampling.stream import ExampleStream
 from litebert.corpus.statistics.corpus_statistics import (
+    MANY_TRUNCATED,
     LengthHistogram,
     count_examples,
     count_text,
@@ -70,6 +73,17 @@ def test_example_statistics_work_for_every_pairing_and_packing(corpus, pairing, 
     assert 0 <= found.padding_share < 1
     for word in ("sentence pairs: ", "predicted tokens: ", "words per masked n-gram: 1: ", "padding: "):
         assert word in found.to_text()
+
+
+def test_truncated_share_is_that_of_the_tokens_which_no_example_of_an_epoch_has(corpus):
+    settings = SamplingSettings(max_length=12, pairing="none", single_segment=True)
+    found = count_examples(corpus, settings, examples=10**6, seed=0)
+    source = ExampleSource(ExampleStream(corpus, settings, seed=0))
+    epoch = source.stream.epoch(0)
+    read = sum(source.draw(epoch, index).length - 2 for index in range(len(epoch.tokens)))
+    assert found.truncated_share == pytest.approx(1 - read / corpus.num_tokens)
+    assert found.truncated_share > MANY_TRUNCATED
+    assert "build the corpus with a smaller --max-sentence-chars" in found.to_text()
 
 
 def test_ngram_sizes_separates_adjacent_ngrams():

@@ -1,5 +1,9 @@
 """Settings of model cards."""
 
+from typing import Any
+
+from pydantic import field_validator
+
 from litebert.settings import Settings
 
 
@@ -12,3 +16,9 @@ class CardSettings(Settings):
     """Languages of the training text, such as `[en]`."""
     intended_uses: str | None = None
     """What the model is good for and what not, as Markdown; null leaves the section out."""
+
+    @field_validator("language", mode="before")
+    @classmethod
+    def _norwegian_is_no_boolean(cls, codes: Any) -> Any:
+        """YAML reads `[no]`, the code of Norwegian, as `[false]`."""
+        return ["no" if code is False else code for code in codes] if isinstance(codes, list) else codes

@@ -9,7 +9,7 @@ from pathlib import Path
 from litebert.corpus.build.shard_writer import FEW_DOCUMENTS
 from litebert.corpus.corpus_settings import CorpusSettings
 from litebert.corpus.format.shards import SPLITS, Corpus, ShardEntry, Split, read_description
-from litebert.corpus.format.verification import find_split_overlap
+from litebert.corpus.format.verification import find_split_overlap, overlap_advice
 from litebert.corpus.readers.documents import Document
 from litebert.errors import ConfigError, DataError
 from litebert.hub_datasets import is_dataset_name
@@ -87,8 +87,8 @@ def warn_overlap(corpus: Path) -> None:
     description = read_description(corpus)
     overlap = find_split_overlap(*(Corpus(corpus, split, description) for split in SPLITS))
     if overlap.equal or overlap.similar:
-        advice = "so validation scores will be too high; remove them with dedup_minhash_threshold=0.8"
-        logger.warning("%s: %s, %s", corpus, overlap.to_text(), advice)
+        advice = overlap_advice(description)
+        logger.warning("%s: %s, so validation scores will be too high; %s", corpus, overlap.to_text(), advice)
 
 
 def warn_unknown_tokens(corpus: Path, *, unknown: int, tokens: int, scripts: Counter[str]) -> None:

@@ -9,7 +9,7 @@ import logging
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 
 import numpy as np
@@ -69,7 +69,8 @@ def plan_shards(
     """Group documents into shards of about `settings.shard_bytes`; a split of None is chosen by the content.
 
     `key` is part of the digest of every task: everything else that the bytes of a shard depend on. If no document is
-    in the validation split and the text fits into one shard, the document with the lowest hash is. DataError if a
+    in the validation split and the text fits into one shard, the one with the lowest hash of those with enough
+    sentences is. DataError if a
     training document is equal to a document of the validation files.
     """
     shards = {split: _OpenShard() for split in SPLITS}
@@ -92,22 +93,34 @@ def plan_shards(
             shards[split] = _OpenShard()
             finished[split] += 1
     if settings.validation_fraction and not any(finished.values()) and not shards["validation"].documents:
-        shards["train"], shards["validation"] = _split_off_lowest(shards["train"])
+        shards["train"], shards["validation"] = _split_off_lowest(shards["train"], settings)
     for split, shard in shards.items():
         if shard.documents:
             yield shard.to_task(building, f"{split}/{finished[split]:05d}", key)
 
 
-def _split_off_lowest(shard: _OpenShard) -> tuple[_OpenShard, _OpenShard]:
-    """The shard without the document of the lowest digest, with its duplicates; and these, unless there are few."""
-    if len(set(shard.digests)) < FEW_DOCUMENTS:
+def _split_off_lowest(shard: _OpenShard, settings: CorpusSettings) -> tuple[_OpenShard, _OpenShard]:
+    """The shard without the document of the lowest digest, with its duplicates; and these, unless there are few.
+
+    Documents with too few sentences do not count, because they are left out when the shards are written.
+    """
+    documents = zip(shard.documents, shard.digests, strict=True)
+    usable = {digest for document, digest in documents if _has_enough_sentences(document, settings)}
+    if len(usable) < FEW_DOCUMENTS:
         return shard, _OpenShard()
     logger.info("no document has a hash below validation_fraction: the one with the lowest hash is used for validation")
-    lowest = min(shard.digests)
+    lowest = min(usable)
     rest, taken = _OpenShard(), _OpenShard()
     for document, digest in zip(shard.documents, shard.digests, strict=True):
         (taken if digest == lowest else rest).add(document, digest)
     return rest, taken
+
+
+def _has_enough_sentences(document: Sequence[str], settings: CorpusSettings) -> bool:
+    """Before the text is tokenized: a sentence with a letter or a digit has tokens."""
+    sentences = (sentence for line in document for sentence in _sentences(line, settings, Counter()))
+    with_text = (sentence for sentence in sentences if any(map(str.isalnum, sentence)))
+    return sum(1 for _ in islice(with_text, settings.min_sentences)) == settings.min_sentences
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ the share of equal numbers of the whole signatures decides. The index has sorted
 
 import hashlib
 import re
+import unicodedata
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -22,7 +23,7 @@ from litebert.corpus.format.shards import Split
 from litebert.corpus.ngram_hashes import ngram_hashes
 from litebert.corpus.readers.documents import Document
 from litebert.parallel_map import run_in_order
-from litebert.tokenization.letters import combining_marks
+from litebert.tokenization.letters import UNSPACED, combining_marks
 
 HASHES = 128
 """Numbers of a signature: the standard deviation of the estimate is 0.035 at a Jaccard index of 0.8."""
@@ -31,8 +32,6 @@ BLOCK_CHARS = 2**18
 """Text processed at a time, to bound the memory; the four shingles that cross two blocks are left out."""
 BLOCK_SHINGLES = 2**12
 """Shingles hashed at a time, so that the numbers fit into the cache."""
-UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-"""Characters written without spaces: Thai, Lao, Burmese, Khmer, Han and kana."""
 FACTORS = np.frombuffer(hashlib.shake_128(b"litebert near duplicates").digest(8 * HASHES), dtype="<u8") | np.uint64(1)
 """One odd multiplier for each hash function, the same on every machine."""
 
@@ -58,10 +57,15 @@ DocumentWithSplit = tuple[Document, Split | None]
 
 
 def signature(text: str) -> Signature | None:
-    """The signature of a text, independent of case, spaces and punctuation; None if it has no word."""
+    """The signature of a text, independent of case, spaces, punctuation and Unicode form; None if it has no word."""
     blocks = (text[start : start + BLOCK_CHARS] for start in range(0, len(text), BLOCK_CHARS))
-    found = [_min_hashes(units) for block in blocks if (units := _unit().findall(block.lower()))]
+    found = [_min_hashes(units) for block in blocks if (units := _units(block))]
     return np.min(found, axis=0) if found else None
+
+
+def _units(text: str) -> list[str]:
+    """Texts of macOS have letters and marks apart (NFD), other texts have them together."""
+    return _unit().findall(unicodedata.normalize("NFKC", text).lower())
 
 
 @cache

@@ -6,9 +6,10 @@ because they may be equal by chance.
 """
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -71,7 +72,7 @@ def verify_corpus(directory: Path | str) -> Verification:
     if overlap.equal:
         raise DataError(
             f"{directory}: {overlap.to_text()} (the first is training document {overlap.equal[0]}); "
-            "build the corpus again with dedup_minhash_threshold=0.8"
+            f"{overlap_advice(description)}"
         )
     return Verification(
         corpus=directory,
@@ -109,6 +110,16 @@ class SplitOverlap:
             f"{len(self.equal):,} training documents are equal to validation documents, {len(self.similar):,} more are "
             f"in the validation split to at least {NEAR_DUPLICATE_SHARE:.0%}"
         )
+
+
+def overlap_advice(description: Mapping[str, Any]) -> str:
+    """What to do about documents in both splits of a corpus with this description."""
+    if description.get("settings", {}).get("dedup_minhash_threshold") is None:
+        return "build the corpus again with dedup_minhash_threshold=0.8"
+    return (
+        "dedup_minhash_threshold kept them, because their words differ more than their tokens or they are parts of "
+        "longer documents; remove them from the files and build the corpus again"
+    )
 
 
 def find_split_overlap(train: Corpus, validation: Corpus) -> SplitOverlap:

@@ -3,6 +3,7 @@
 import gzip
 import sys
 import zlib
+from codecs import getincrementaldecoder
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -40,17 +41,18 @@ class ByteCounter:
         self.finished += size
 
 
-def raw_lines(path: Path, counter: ByteCounter) -> Iterator[tuple[int, bytes]]:
+def raw_lines(path: Path, counter: ByteCounter, *, encoding: str = "utf-8") -> Iterator[tuple[int, bytes]]:
     """Each line of a file with its number; files that end in .gz, .bz2 or .zst are decompressed.
 
     A line of more than `MAX_PIECE_BYTES` bytes is returned in several pieces with the same number, cut at a space if
-    possible; only the last piece ends with a newline. DataError if the file cannot be read, or is damaged or truncated.
+    possible, or else between two characters of `encoding`; only the last piece ends with a newline. DataError if the
+    file cannot be read, or is damaged or truncated.
     """
     number = 1
     try:
         with translate_read_errors(lambda: f"{path}:{number}"), path.open("rb") as file:
             counter.file = file
-            for piece in _pieces(decompressed(path, file)):
+            for piece in _pieces(decompressed(path, file), encoding):
                 yield number, piece
                 number += piece.endswith(b"\n")
     finally:
@@ -77,24 +79,24 @@ def translate_read_errors(where: Callable[[], str]) -> Iterator[None]:
         raise DataError(f"{where()}: could not be read: {error.strerror or error}; check the file") from error
 
 
-def _pieces(stream: BinaryIO) -> Iterator[bytes]:
+def _pieces(stream: BinaryIO, encoding: str) -> Iterator[bytes]:
     rest = b""
     for piece in iter(partial(stream.readline, MAX_PIECE_BYTES), b""):
         is_last = len(piece) < MAX_PIECE_BYTES or piece.endswith(b"\n")
         piece = rest + piece
-        cut = len(piece) if is_last else _cut_position(piece)
+        cut = len(piece) if is_last else _cut_position(piece, encoding)
         yield piece[:cut]
         rest = piece[cut:]
     if rest:
         yield rest
 
 
-def _cut_position(piece: bytes) -> int:
+def _cut_position(piece: bytes, encoding: str) -> int:
     """After the last space, or else before the last character, which may be incomplete."""
     space = piece.rfind(b" ")
     if space > 0:
         return space + 1
-    cut = len(piece) - 1
-    while cut > len(piece) - 4 and piece[cut] & 0xC0 == 0x80:
-        cut -= 1
-    return cut or len(piece)
+    decoder = getincrementaldecoder(encoding)("replace")
+    decoder.decode(piece[:-1])
+    first_bytes, _ = decoder.getstate()
+    return len(piece) - 1 - len(first_bytes) or len(piece)

@@ -69,8 +69,9 @@ class LineProblems:
         if settings.invalid_utf8 == "replace_few" and count > max(FEW_DAMAGED_LINES, FEW_DAMAGED_SHARE * self.lines):
             raise DataError(
                 f"{self.damaged.first}: {count:,} of {self.lines:,} lines, this one first, have bytes that are not "
-                f"{settings.encoding.upper()}; name the encoding of the files, such as --encoding latin-1 or "
-                "--encoding cp1252, or convert them to UTF-8; --invalid-utf8 replace loses these characters"
+                f"{settings.encoding.upper()}; name the encoding of the files, such as --encoding cp1252 "
+                "(Western Europe), --encoding cp1251 (Cyrillic), --encoding gbk (Chinese) or --encoding shift_jis "
+                "(Japanese), or convert them to UTF-8; --invalid-utf8 replace loses these characters"
             )
 
     def warn(self) -> None:

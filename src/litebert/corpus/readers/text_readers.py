@@ -23,6 +23,8 @@ SURROGATES = re.compile("[\ud800-\udfff]")
 UTF_16_BOMS = (b"\xff\xfe", b"\xfe\xff")
 """First bytes of a file in UTF-16 or UTF-32."""
 UTF_8_BOM = b"\xef\xbb\xbf"
+ZERO_WIDTH = "\u200b\ufeff"
+"""Characters that nobody sees: a space of no width, and the byte order mark inside a file that was put together."""
 LINE = re.compile("[^\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029]+")
 """A line as defined by `str.splitlines`."""
 MAX_ROW_BYTES = 2**26
@@ -47,7 +49,7 @@ class TextReader:
 
     def raw_lines(self) -> Iterator[tuple[int, bytes]]:
         """Pairs of line number and bytes, without a UTF-8 byte order mark."""
-        lines = raw_lines(self.path, self.bytes_read)
+        lines = raw_lines(self.path, self.bytes_read, encoding=self.settings.encoding)
         for number, line in lines:
             if line.startswith(UTF_16_BOMS):
                 raise DataError(f"{self.path}:1: is UTF-16, expected UTF-8; convert the file")
@@ -69,11 +71,11 @@ class TextReader:
         self.problems.lines += 1
         encoding = self.settings.encoding
         try:
-            return line.decode(encoding).strip()
+            return visible(line.decode(encoding))
         except UnicodeDecodeError as error:
             self._invalid_text(number, f"byte {error.start + 1} is not {encoding.upper()}")
             self.problems.damaged.record(f"{self.path}:{number}")
-            return line.decode(encoding, "replace").strip()
+            return visible(line.decode(encoding, "replace"))
 
     def paragraphs(self, text: Any, number: int) -> Lines:
         """The lines of the text of one row, as a document; without text, the row is skipped or an error."""
@@ -83,12 +85,12 @@ class TextReader:
         if SURROGATES.search(text):
             self._invalid_text(number, "has half of a surrogate pair")
             text = SURROGATES.sub("\ufffd", text)
-        if not text.replace("\0", "").strip():
+        if not visible(text.replace("\0", "")):
             self.counts["empty documents"] += 1
         for match in LINE.finditer(text):
             for part, line in enumerate(split_long_sentence(match[0], max_chars=MAX_PIECE_BYTES)):
                 self.counts["lines cut"] += part > 0
-                yield number, line.replace("\0", "").strip()
+                yield number, visible(line.replace("\0", ""))
         yield number, None
 
     def row(self, pieces: Sequence[bytes], number: int, *, size: int) -> Lines:
@@ -119,6 +121,12 @@ class TextReader:
         self.problems.record(problem, f"{self.path}:{number}")
 
 
+def visible(text: str) -> str:
+    """The text without surrounding white space; empty if only characters without width are left."""
+    text = text.strip()
+    return "" if text and text[0] in ZERO_WIDTH and not text.strip(f" {ZERO_WIDTH}") else text
+
+
 def format_of(path: Path) -> str:
     """The key of FORMATS for `path`: its ending, or the prefix of data set names."""
     if is_dataset_name(path):
@@ -132,12 +140,12 @@ def _text(reader: TextReader) -> Lines:
     number, continues = 0, False
     for number, raw in reader.raw_lines():
         *inner, line = reader.decode(raw, number).split("\r")  # which ends lines in files of old Macs
-        for part in map(str.strip, inner):
+        for part in map(visible, inner):
             if part:
                 yield number, part
             if reader.settings.documents == "line" or (not part and reader.settings.documents == "blank_line"):
                 yield number, None
-        line = line.strip()
+        line = visible(line)
         ends = raw.endswith(b"\n")
         reader.counts["lines cut"] += continues and bool(line)
         if line:

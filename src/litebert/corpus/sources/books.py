@@ -13,6 +13,7 @@ from litebert.corpus.readers.line_problems import LineProblems
 from litebert.corpus.readers.text_readers import TextReader
 from litebert.corpus.sources.writing import SourceReport, write_documents
 from litebert.settings import Settings
+from litebert.tokenization.letters import UNSPACED
 
 _GUTENBERG_START = re.compile(r"\*\*\* ?START OF (THE|THIS) PROJECT GUTENBERG", re.IGNORECASE)
 _GUTENBERG_END = re.compile(r"(\*\*\* ?END OF (THE|THIS) |End of (The )?)PROJECT GUTENBERG", re.IGNORECASE)
@@ -23,13 +24,19 @@ _NUMBERS = (
 _HEADING = re.compile(
     rf"(?!.*[,;])({_KINDS})\s+"
     rf"(({_NUMBERS})\s*([.:—–-].*)?$"  # its number, and a title after a sign
-    r"""|(?!.*[.!?]["'”’)]*$)[^\W_]+\b)""",  # any word, unless the line ends as a sentence does
+    r"""|(?!.*[.!?]["'”’)]*$)(\d+\b.*|[^\W_]+\b))""",  # any word, unless the line ends as a sentence does
     re.IGNORECASE,
 )
 _MARKDOWN_HEADING = re.compile(r"#{1,6}(\s|$)")
-_EMPHASIS = re.compile(r"(?<![\w\\_*])([_*]{1,3})(?![\s_*])(.+?)(?<![\s\\_*])\1(?![\w_*])")
-"""Markdown's `_word_`, `*word*`, `**word**`; inner ones are found once the outer ones are removed."""
+_SPACED_WORD = rf"[^\W{UNSPACED}]"
+_EMPHASIS = re.compile(
+    rf"(?<!{_SPACED_WORD})(?<![\\_*])([_*]{{1,3}})(?![\s_*])(.+?)(?<![\s\\_*])\1(?!{_SPACED_WORD}|[_*])"
+)
+"""Markdown's `_word_`, `*word*`, `**word**`, also inside a line of a script without spaces; inner ones are found once
+the outer ones are removed."""
 _ESCAPED = re.compile(r"\\([\\`*_{}\[\]()#+.!~-])")
+_UNSPACED_LINE_END = re.compile(rf"(?<=[{UNSPACED}\uff00-\uffef])\n(?=[{UNSPACED}\uff00-\uffef])")
+"""The end of a line inside text of a script without spaces, or its punctuation."""
 _MAX_HEADING_CHARS = 60
 """A longer line that starts like a heading is a sentence."""
 
@@ -50,7 +57,8 @@ class BookSettings(Settings):
     gutenberg: bool = False
     """Leave out the text before the START and after the END line of Project Gutenberg; count files without them."""
     encoding: TextEncoding = "utf-8"
-    """Encoding of the files, such as latin-1 or cp1252: an extension of ASCII that Python knows."""
+    """Encoding of the files, such as cp1252 or gbk: an extension of ASCII that Python knows. Latin-1 is read as
+    cp1252."""
     invalid_utf8: InvalidUtf8 = "replace_few"
     """Bytes that the encoding does not have, as in `corpus build`."""
 
@@ -102,10 +110,10 @@ def _without_licence(lines: Lines, counts: Counter[str]) -> Iterator[str | None]
 
 
 def _unwrapped(lines: Lines) -> Iterator[str]:
-    """Join the lines of each paragraph."""
+    """Join the lines of each paragraph by spaces, where its script has spaces."""
     for has_text, paragraph in groupby(lines, key=bool):
         if has_text:
-            yield " ".join(filter(None, paragraph))
+            yield _UNSPACED_LINE_END.sub("", "\n".join(filter(None, paragraph))).replace("\n", " ")
 
 
 def _with_separate_headings(lines: Lines) -> Iterator[str | None]:
@@ -137,8 +145,14 @@ def _without_emphasis(paragraph: str) -> str:
 def _in_chapters(lines: Iterable[str], counts: Counter[str]) -> Iterator[str | None]:
     """The text with the end of a document at every heading; headings are left out."""
     for line in lines:
-        if len(line) <= _MAX_HEADING_CHARS and _HEADING.match(line):
+        if _is_heading(line):
             counts["chapter headings"] += 1
             yield None
         else:
             yield line
+
+
+def _is_heading(line: str) -> bool:
+    """Whether a line is short and begins like a heading; a lower-case word after that is of prose: `Part of me …`."""
+    match = _HEADING.match(line) if len(line) <= _MAX_HEADING_CHARS else None
+    return match is not None and not line[match.end() :].lstrip()[:1].islower()

@@ -20,13 +20,24 @@ from litebert.corpus.readers.folders import files_below
 from litebert.corpus.sources.writing import SourceReport, write_documents
 from litebert.errors import DataError
 
+MISSED = "templates removed inside a sentence"
+"""Name of their count: templates with which words may be missing."""
 _DISAMBIGUATION = re.compile(
-    r"__DISAMBIG__|\{\{\s*(?:[^{}|\n]*\b)?"
-    r"(?:disambig\w*|dab|hndis|geodis|begriffsklärung|homonymie|desambig\w*|disambigua|doorverwijspagina|täsmennyssivu|"
+    r"__DISAMBIG__|\{\{\s*+(?:(?!(?:about|for|hatnote|nota|other|redirect|see)\b)(?:[^{}|\n]*\b)?(?:disambig\w*|dab)|"
+    r"hndis|geodis|begriffsklärung|homonymie|desambig\w*|doorverwijspagina|täsmennyssivu|"
     r"неоднозначность|曖昧さ回避|aimai|消歧义|消歧義|동음이의\w*|توضيح|ujednoznacznienie)\s*(?:\||\}\})",
     re.IGNORECASE,
 )
+"""Templates of disambiguation pages. English has one for each kind of name, `Human name disambiguation`; other words
+before such a name are those of a note at the top of an article, `Ver desambiguação`, `For disambiguation`."""
 _STANDARD_NAMESPACES = frozenset(("file", "image", "media", "category", "template", "wikipedia", "portal", "help"))
+_FILE_ALIASES = frozenset(
+    (
+        *("bild", "imagen", "imagem", "immagine", "afbeelding", "grafika", "kuva", "kép", "resim", "hình"),
+        *("изображение", "صورة", "تصویر", "画像", "图像", "圖像", "文件", "檔案", "그림"),
+    )
+)
+"""Other names of the namespace of files than that in the header of a dump, such as `Bild` beside `Datei`."""
 
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _REMOVED_ELEMENTS = (
@@ -46,8 +57,10 @@ _EXTERNAL_LINK = re.compile(r"\[(?:https?:|ftp:|mailto:)?//[^\s\[\]]+(?:[ \t]+([
 _QUOTES = re.compile(r"'{2,}")
 _MAGIC_WORD = re.compile(r"__[A-Z]{4,}__")
 _PARAMETER = re.compile(r"\{\{\{[^{}]*\}\}\}")
-_VARIANTS = re.compile(r"-\{(?:[^{};:]*:)?([^{};]*)[^{}]*\}-")
-"""Chinese articles have variants of words for several regions, `-{zh-hans:…;zh-hant:…}-`; the first one is used."""
+_HIDDEN_VARIANTS = re.compile(r"-\{[HT-]\|[^{}]*\}-")
+_VARIANTS = re.compile(r"-\{(?:[^{}|]*\|)?(?:[^{};:|]*:)?([^{};]*)[^{}]*\}-")
+"""Chinese articles have variants of words for several regions, `-{zh-hans:…;zh-hant:…}-`; the first one is used. There
+may be a flag before them, `-{A|…}-`; those of titles and of rules for the rest of an article (H, T, -) are hidden."""
 _TIDYING = {
     re.compile(r"[ \t\u00a0]+"): " ",
     re.compile(r"[ \t]*[(（][\s,;:/–—-]*[)）]"): "",
@@ -60,12 +73,23 @@ _NO_PROSE = tuple("*#;:|!={}")
 """First characters of list items, cells of broken tables and headings."""
 _LANGUAGE_LINK = re.compile(r"[a-z]{2,3}(?:-[a-z-]+)?")
 _WORDS_OF_TEMPLATES = {
-    **dict.fromkeys(("lang", "transl", "transliteration", "abbr", "tooltip", "nihongo"), 1),
-    **dict.fromkeys(("nowrap", "nobr", "nobold", "small", "big", "em", "strong", "sic", "smallcaps", "sc", "val"), 0),
-    **dict.fromkeys(("circa", "c.", "ca."), 0),
-    **dict.fromkeys(("quote", "blockquote", "cquote", "text", "center", "ill", "interlanguage link"), 0),
+    **dict.fromkeys(("lang", "langue", "llang", "transl", "transliteration", "abbr", "tooltip", "nihongo"), "{1}"),
+    **dict.fromkeys(("nowrap", "nobr", "nobold", "small", "big", "em", "strong", "sic", "smallcaps", "sc"), "{0}"),
+    **dict.fromkeys(("val", "circa", "c.", "ca.", "s", "esd", "число", "ruby", "ルビ"), "{0}"),
+    **dict.fromkeys(("quote", "blockquote", "cquote", "text", "center", "citation", "souverain"), "{0}"),
+    **dict.fromkeys(("ill", "interlanguage link", "lien", "仮リンク", "le"), "{0}"),
+    **dict.fromkeys(("нп", "нп1", "нп2", "нп3", "нп4", "нп5", "не переведено", "не переведено 5", "iw"), "{1}|{0}"),
+    **dict.fromkeys(("unité", "nombre", "nb", "unidad", "fmtn"), "{0} {1}"),
+    **dict.fromkeys(("date", "date-"), "{0} {1} {2}"),
+    **dict.fromkeys(("読み仮名", "読み仮名 ruby不使用"), "{0}（{1}）"),
 }
-"""Templates whose words belong to the sentence → index of the argument with the words."""
+"""Templates whose words belong to the sentence → their words, by the indices of the arguments; of several forms, with
+`|` between them, the first that is not empty."""
+_CENTURIES = {"s": "{}e siècle", "s-": "{}e siècle", "siglo": "siglo {}", "séc": "século {}"}
+"""Templates with a Roman numeral → their words; with another argument `s` is a template of Russian."""
+_ROMAN_NUMERAL = re.compile("[IVX]+")
+_BEFORE_THE_NEXT_WORD = re.compile(r"(?:[\w,]|^)[ \u00a0]\Z")
+"""Text before a template that is not the first of its line, nor attached to a word as references are."""
 _RANGE_WORDS = frozenset(("to", "-", "–", "and", "or", "x", "by"))
 """Words between two numbers of a `convert` template."""
 
@@ -88,14 +112,14 @@ def _documents(sources: Sequence[Path], counts: Counter[str]) -> Iterator[str | 
 
 def _articles(path: Path, counts: Counter[str]) -> Iterator[str | None]:
     """Paragraphs of every page that is an article."""
-    namespaces = set(_STANDARD_NAMESPACES)
+    namespaces = set(_STANDARD_NAMESPACES | _FILE_ALIASES)
     for page in _pages(path, namespaces):
         text = page.findtext("{*}revision/{*}text") or ""
         counts["pages"] += 1
         if reason := _reason_to_skip(page, text):
             counts[reason] += 1
             continue
-        found = list(paragraphs(text, namespaces=namespaces))
+        found = list(paragraphs(text, namespaces=namespaces, counts=counts))
         counts["articles" if found else "articles without prose"] += 1
         yield from found
         yield None
@@ -165,13 +189,15 @@ def _name(element: ElementTree.Element) -> str:
     return element.tag.rpartition("}")[2]
 
 
-def paragraphs(wikitext: str, *, namespaces: Collection[str] = ()) -> Iterator[str]:
+def paragraphs(wikitext: str, *, namespaces: Collection[str] = (), counts: Counter[str] | None = None) -> Iterator[str]:
     """The paragraphs of prose; `namespaces` are the prefixes of links to files and categories, in lower case."""
+    counts = Counter() if counts is None else counts
     text = _COMMENT.sub("", wikitext)
     text = _without_elements(text)
-    text = _without_brackets(_PARAMETER.sub("", _NOWIKI.sub("", text)), namespaces)
+    text = _without_brackets(_PARAMETER.sub("", _NOWIKI.sub("", text)), namespaces, counts)
     text = _TAG.sub("", _BREAK.sub(" ", _EXTERNAL_LINK.sub(r"\1", text)))
-    text = _VARIANTS.sub(r"\1", _MAGIC_WORD.sub("", _QUOTES.sub("", text)))
+    text = _VARIANTS.sub(r"\1", _HIDDEN_VARIANTS.sub("", text))
+    text = _MAGIC_WORD.sub("", _QUOTES.sub("", text))
     for line in html.unescape(text).splitlines():
         if not line.lstrip().startswith(_NO_PROSE) and (prose := _tidy(line)):
             yield prose
@@ -187,7 +213,7 @@ def _without_elements(text: str) -> str:
     return text
 
 
-def _without_brackets(text: str, namespaces: Collection[str]) -> str:
+def _without_brackets(text: str, namespaces: Collection[str], counts: Counter[str]) -> str:
     """Replace links by their words and remove templates and tables, which may be nested.
 
     Of an unbalanced bracket only the bracket is removed, so that one error does not remove the rest of an article.
@@ -209,9 +235,16 @@ def _without_brackets(text: str, namespaces: Collection[str]) -> str:
                 kind, start = open_brackets.pop()
                 open_counts[kind] -= 1
             content = "".join(parts[start:])
-            parts[start:] = [_words_of_link(content, namespaces)] if kind == "[[" else []
-            parts += [_words_of_template(content)] if kind == "{{" else []
+            words = _words_of_link(content, namespaces) if kind == "[[" else ""
+            words = _words_of_template(content) if kind == "{{" else words
+            parts[start:] = [words]
+            if kind == "{{" and not words and not open_brackets:
+                counts[MISSED] += _is_inside_a_sentence(parts[start - 1], text[end : end + 1])
     return "".join([*parts, text[end:]])
+
+
+def _is_inside_a_sentence(before: str, after: str) -> bool:
+    return after not in ("", "\n") and _BEFORE_THE_NEXT_WORD.search(before[-2:]) is not None
 
 
 def _words_of_link(content: str, namespaces: Collection[str]) -> str:
@@ -231,10 +264,12 @@ def _words_of_template(content: str) -> str:
     if name in ("convert", "cvt"):
         is_range = len(unnamed) > 3 and unnamed[1] in _RANGE_WORDS
         return " ".join(unnamed[: 4 if is_range else 2])
-    if name.startswith("lang-") and unnamed:
+    if name.startswith(("lang-", "link-")) and unnamed:
         return unnamed[0]
-    index = _WORDS_OF_TEMPLATES.get(name)
-    return unnamed[index] if index is not None and index < len(unnamed) else ""
+    if name in _CENTURIES and unnamed and _ROMAN_NUMERAL.fullmatch(unnamed[0]):
+        return _CENTURIES[name].format(unnamed[0])
+    forms = _WORDS_OF_TEMPLATES.get(name, "").split("|")
+    return next(filter(None, (form.format(*unnamed, "", "", "").strip() for form in forms)), "")
 
 
 def _tidy(line: str) -> str:

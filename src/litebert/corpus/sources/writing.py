@@ -9,8 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, TextIO, cast
 
+from litebert.corpus.readers.line_problems import REPAIRED
+from litebert.corpus.readers.text_readers import visible
 from litebert.errors import ConfigError, DataError
 from litebert.files import atomic_file
+from litebert.tokenization.normalize import without_surrogates
 
 ENDINGS = (".txt", ".txt.gz")
 
@@ -45,7 +48,9 @@ def write_documents(paragraphs: Paragraphs, file: Path, counts: Counter[str]) ->
         is_open = False
         for paragraph in paragraphs:
             # A paragraph may contain characters that `str.splitlines` treats as line ends.
-            text = " ".join(paragraph.split()) if paragraph else ""
+            joined = visible(" ".join(paragraph.split())) if paragraph else ""
+            text = without_surrogates(joined)
+            counts[REPAIRED] += text != joined
             if text:
                 documents += not is_open
                 lines += 1
@@ -70,5 +75,5 @@ def _atomic_text_file(file: Path) -> Iterator[TextIO]:
     with atomic_file(file, one_writer=True) as temporary, temporary.open("wb") as raw:
         # Without a name and a time in the header, equal text gives equal bytes.
         zipped = gzip.GzipFile("", "wb", fileobj=raw, mtime=0) if file.suffix == ".gz" else raw
-        with io.TextIOWrapper(cast(BinaryIO, zipped), "utf-8", errors="replace", newline="\n") as out:
+        with io.TextIOWrapper(cast(BinaryIO, zipped), "utf-8", newline="\n") as out:
             yield out

@@ -12,6 +12,7 @@ from litebert.corpus.sampling.example_grid import ExampleGrid, to_grid
 from litebert.corpus.sampling.masking import MaskedGrid, find_mask_units, mask_tokens, ngram_probabilities
 from litebert.corpus.sampling.pretrain_batches import PretrainBatches
 from litebert.corpus.sampling.sampling_settings import SamplingSettings
+from litebert.corpus.sampling.stream import ExampleStream
 from litebert.corpus.statistics.example_view import LABEL_NAMES
 from litebert.corpus.statistics.token_frequency import token_counts
 
@@ -21,6 +22,8 @@ QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
 BATCH_SIZE = 256
 """Examples of a batch, which are grouped by length before they become microbatches."""
 MICROBATCH_SIZE = 32
+MANY_TRUNCATED = 0.3
+"""Share above which sentences are probably not split: English books have 13 % with examples of 128 tokens."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,6 +109,8 @@ class ExampleStatistics:
     max_length: int
     lengths: LengthHistogram
     """Tokens per example, with special tokens."""
+    truncated_share: float
+    """Share of the tokens of an epoch that its examples leave out, because a sentence goes beyond their length."""
     labels: dict[str, int]
     """Examples with each label of the sentence-pair objective."""
     predicted: int
@@ -139,11 +144,17 @@ class ExampleStatistics:
         return (
             f"examples: {self.lengths.total:,} drawn, of at most {self.max_length} tokens\n"
             f"  tokens per example: {self.lengths.to_text()}\n"
+            f"  truncated: {self.truncated_share:.1%} of the tokens of an epoch{self._advice()}\n"
             f"  sentence pairs: {_percentages(self.labels)}\n"
             f"  predicted tokens: {self.masked_share:.2%}; shown as {_percentages(self.replacements)}\n"
             f"  words per masked n-gram: {ngrams}\n"
             f"  padding: {self.padding_share:.1%} of microbatches of {self.microbatch_size}"
         )
+
+    def _advice(self) -> str:
+        if self.truncated_share < MANY_TRUNCATED:
+            return ""
+        return "; sentences are long: build the corpus with a smaller --max-sentence-chars, or draw longer examples"
 
 
 def count_text(corpus: Corpus) -> TextStatistics:
@@ -187,6 +198,7 @@ def count_examples(corpus: Corpus, settings: SamplingSettings, *, examples: int,
     return ExampleStatistics(
         max_length=settings.max_length,
         lengths=LengthHistogram.of(lengths),
+        truncated_share=_truncated_share(corpus, settings, seed=seed),
         labels={name: labels[name] for name in names.values() if labels[name]},
         predicted=replacements.total(),
         replacements=dict(replacements),
@@ -215,6 +227,12 @@ def _count_replacements(grid: ExampleGrid, masked: MaskedGrid, *, mask_id: int) 
     shown, original = masked.input_ids[masked.predicted], grid.input_ids[masked.predicted]
     masks, same = int((shown == mask_id).sum()), int((shown == original).sum())
     return Counter({"[MASK]": masks, "random token": len(shown) - masks - same, "unchanged": same})
+
+
+def _truncated_share(corpus: Corpus, settings: SamplingSettings, *, seed: int) -> float:
+    epoch = ExampleStream(corpus, settings, seed=seed).epoch(0)
+    special = 2 if settings.single_segment else 3
+    return float(np.maximum(0, epoch.tokens - (settings.max_length - special)).sum() / max(1, epoch.tokens.sum()))
 
 
 def _padding_share(batches: PretrainBatches, examples: int) -> float:
