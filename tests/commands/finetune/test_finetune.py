@@ -267,6 +267,20 @@ def test_finetuned_model_truncates_in_transformers_to_the_same_length(settings, 
     assert json.loads((model / "tokenizer_config.json").read_text())["model_max_length"] == 24
 
 
+@pytest.mark.parametrize(
+    ("position_embedding", "trained", "warns"), [("absolute", 16, True), ("absolute", 32, False), ("rotary", 16, False)]
+)
+def test_longer_inputs_than_absolute_positions_were_pretrained_with_are_a_warning(
+    settings, config, tiny_tokenizer, tmp_path, caplog, position_embedding, trained, warns
+):
+    model = ForPretraining(config.replace(position_embedding=position_embedding))
+    record = {"pretraining_settings.json": json.dumps({"sampling": {"max_length": trained}}).encode()}
+    settings["model"] = str(save_model(model, tmp_path / "model", extra_files={**tiny_tokenizer.files(), **record}))
+    settings["train"]["duration"] = "1 steps"
+    finetune(parsed(settings), tmp_path / "run")
+    assert (f"was pretrained with at most {trained} and has absolute positions" in caplog.text) == warns
+
+
 @pytest.mark.parametrize("pooling", ["cls", "mean"])
 @pytest.mark.parametrize("from_scratch", [False, True])
 def test_finetune_sets_what_the_classifier_reads(settings, tmp_path, pooling, from_scratch):

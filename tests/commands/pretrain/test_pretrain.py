@@ -165,6 +165,18 @@ def test_pairing_none_is_absent_from_results_metrics_and_card(corpus_directory, 
     assert not [name for name in files if "sop" in (tmp_path / "run" / name).read_text().lower()]
 
 
+@pytest.mark.parametrize("optimizer", ["adamw", "lamb", "muon"])
+def test_without_pairs_weight_decay_does_not_shrink_the_pooler(corpus_directory, tmp_path, optimizer):
+    """No loss trains it, and fine-tuning starts from it."""
+    settings = [f"train.optimizer={optimizer}", "train.weight_decay=0.5", "train.learning_rate=0.1", "train.warmup=0"]
+    run = plan(corpus_directory, "sampling.pairing=none", "train.duration=2 steps", *settings)
+    pretrain(run, tmp_path / "run")
+    trained, initial = load_model(tmp_path / "run" / "model"), ForPretraining(run.model, seed=run.seed)
+    for name in ("encoder.pooler.weight", "sentence_pair.weight"):
+        assert torch.equal(trained.get_parameter(name), initial.get_parameter(name)), name
+    assert not torch.equal(trained.encoder.projection.weight, initial.encoder.projection.weight)
+
+
 def test_packed_rows_give_the_losses_and_gradients_of_unpacked_ones(corpus_directory):
     packed, alone = (
         gradients(plan(corpus_directory, *WIDE, f"sampling.packing={packed}")) for packed in ("true", "false")

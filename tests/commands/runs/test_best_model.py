@@ -100,6 +100,32 @@ def test_best_model_of_a_step_that_the_run_has_no_more_is_forgotten(tmp_path, ho
         assert json.loads((tmp_path / "best" / EVALUATION).read_text())["step"] == expected
 
 
+@pytest.mark.parametrize("is_resumed", [False, True])
+def test_after_a_rollback_the_best_model_is_the_one_before(tmp_path, is_resumed):
+    """The best of step 2 is of a step before the checkpoint, that of step 5 is lost with its weights."""
+    best = best_model(tmp_path / "best", [0.7, 0.8, 0.9, 0.75])
+    run = SimpleNamespace(progress=TrainingProgress(step=4))
+    for step in (1, 2):
+        evaluate(best, ForPretraining(CONFIG), step)
+    best.on_checkpoint(run, path=tmp_path, step=4)
+    evaluate(best, ForPretraining(CONFIG), 5)
+    best = best_model(tmp_path / "best", [0.75]) if is_resumed else best
+    (best.on_train_begin if is_resumed else best.on_rollback)(run)
+    evaluate(best, ForPretraining(CONFIG), 6)
+    assert json.loads((tmp_path / "best" / EVALUATION).read_text())["step"] == 2
+    assert [path.name for path in tmp_path.iterdir()] == ["best"]
+
+
+def test_the_best_model_before_is_removed_when_a_checkpoint_has_the_present_one(tmp_path):
+    best = best_model(tmp_path / "best", [0.7, 0.9])
+    evaluate(best, ForPretraining(CONFIG), 1)
+    best.on_checkpoint(SimpleNamespace(), path=tmp_path, step=4)
+    evaluate(best, ForPretraining(CONFIG), 5)
+    assert len(list(tmp_path.iterdir())) == 2
+    best.on_checkpoint(SimpleNamespace(), path=tmp_path, step=8)
+    assert [path.name for path in tmp_path.iterdir()] == ["best"]
+
+
 def test_pretrain_exports_the_best_model_and_keeps_the_last(corpus_directory, tmp_path):
     """A rate that ruins what the first steps learned: the model of an early evaluation is the better one."""
     more = [

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from unittest import mock
 
@@ -155,6 +156,16 @@ def test_retention_removes_checkpoints_after_a_rollback_and_keeps_the_new_one(tm
     store.save(checkpoint(3))
     assert list(store.steps()) == kept
     assert newest_step(store) == 3
+
+
+def test_retention_keeps_the_checkpoint_before_skipped_steps(tmp_path):
+    """A run that was stopped while it skips steps has saved its state, and may have to roll back when it continues."""
+    store = Checkpoints(tmp_path, keep=1)
+    for step, skipped in ((4, 0), (8, 0), (10, 2), (11, 3)):
+        store.save(replace(checkpoint(step), state={"progress": {"consecutive_skipped_steps": skipped}}))
+    assert list(store.steps()) == [8, 11]
+    store.save(replace(checkpoint(12), state={"progress": {"consecutive_skipped_steps": 0}}))
+    assert list(store.steps()) == [12]
 
 
 class KilledError(BaseException):

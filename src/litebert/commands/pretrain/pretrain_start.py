@@ -79,6 +79,10 @@ class PretrainStart:
     def model(self, directory: RunDirectory, world: DistributedContext) -> ForPretraining:
         """New weights or those of `init_checkpoint`; a run with a checkpoint loads its weights from there later."""
         model = self._initial_model(directory, world)
+        if self.run.sampling.pairing == "none":
+            # Nothing trains them, but weight decay would shrink them, and fine-tuning starts from this pooler.
+            for part in (model.encoder.pooler, model.sentence_pair):
+                part.requires_grad_(False)
         self.run.compute.apply(model)
         return model
 

@@ -2,6 +2,7 @@
 
 import logging
 import math
+import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,7 +42,8 @@ class BestModel(Callback, Generic[E]):
 
     Call `evaluate` on every process and pass the object as a callback. The evaluation is saved beside the model, so a
     resumed run knows its best. One of a later step than that of the checkpoint is forgotten: the run does not have that
-    step any more, and with other settings it does not come to that model again.
+    step any more, and with other settings it does not come to that model again. The best model before it is kept until
+    a checkpoint of the new one's step is on disk, and is the best again.
     """
 
     every_rank = True
@@ -68,10 +70,13 @@ class BestModel(Callback, Generic[E]):
         """
         self._evaluate, self._metric, self._save, self._gather = evaluate, metric, save, gather
         self._greater_is_better = greater_is_better
+        self._directory, self._before = directory, directory.with_name(f".{directory.name}.before")
         self._files = [place / EVALUATION for place in (directory, earlier) if place is not None]
-        self._saves, self._measured_on = world.rank == 0, measured_on
+        self._world, self._saves, self._measured_on = world, world.rank == 0, measured_on
         self._best: tuple[float, int] | None = world.on_rank_zero(self._saved_score)
         """Score and step."""
+        self._checkpoint_step = 0
+        """Of the newest checkpoint on disk."""
         self._new_best: float | None = None
         """Of the evaluation that `on_evaluate` is to follow."""
         self._pending: tuple[nn.Module, E] | None = None
@@ -88,23 +93,43 @@ class BestModel(Callback, Generic[E]):
 
     def on_evaluate(self, run: RunState, metrics: Mapping[str, Number]) -> None:
         """Save the model after an evaluation that was the best."""
+        before = self._best
         if self._new_best is not None:
             self._best, self._new_best = (self._new_best, run.progress.step), None
         if self._pending is None:
             return
         (model, evaluation), self._pending = self._pending, None
         step = run.progress.step
+        if before is not None and before[1] <= self._checkpoint_step and self._directory.exists():
+            shutil.rmtree(self._before, ignore_errors=True)
+            self._directory.rename(self._before)
         self._save(model, evaluation, step)
         logger.info("step %d: %s %.4f, the best so far", step, self._metric, evaluation.metrics[self._metric])
 
+    def on_checkpoint(self, run: RunState, *, path: Path, step: int) -> None:
+        """The best model of a step up to here stays the run's: the one before it is not needed any more."""
+        self._checkpoint_step = step
+        if self._saves and self._best is not None and self._best[1] <= step:
+            shutil.rmtree(self._before, ignore_errors=True)
+
     def on_train_begin(self, run: RunState) -> None:
-        """Forget a best model that the run does not have any more; the next one replaces it."""
-        if self._best and self._best[1] > run.progress.step:
-            self._best = None
+        """Return to the best model before one that the run does not have any more, or forget that one."""
+        self._checkpoint_step = run.progress.step
+        if self._best is None or self._best[1] > run.progress.step:
+            self._best = self._world.on_rank_zero(lambda: self._restored(run.progress.step))
 
     def on_rollback(self, run: RunState) -> None:
         """As `on_train_begin`."""
         self.on_train_begin(run)
+
+    def _restored(self, step: int) -> tuple[float, int] | None:
+        """Score and step of the best model before, in its place again; None without one of a step up to `step`."""
+        if not (self._before / EVALUATION).exists():
+            return None
+        shutil.rmtree(self._directory, ignore_errors=True)
+        self._before.rename(self._directory)
+        found = self._saved_score()
+        return found if found is not None and found[1] <= step else None
 
     def _score(self, metrics: Mapping[str, Number]) -> float:
         """Greater is better; NaN is worse than any number."""

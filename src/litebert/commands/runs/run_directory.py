@@ -34,8 +34,8 @@ ALWAYS_CHANGEABLE = frozenset(
         *(f"train.{name}" for name in NON_NUMERIC_SETTINGS if name != "evaluate_every"),
     }
 )
-"""Settings that may differ when a run is resumed, since its results do not depend on them beyond rounding, except
-where a run rolls back: see `NON_NUMERIC_SETTINGS`. `train.evaluate_every` is not among them: which model is the best
+"""Settings that may differ when a run is resumed, since its results do not depend on them beyond rounding and the masks
+of dropout, except where a run rolls back: see `NON_NUMERIC_SETTINGS`. `train.evaluate_every` is not among them: which model is the best
 depends on when models are evaluated."""
 
 

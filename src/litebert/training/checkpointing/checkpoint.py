@@ -111,7 +111,10 @@ class Checkpoints:
     def _retain(self, newest: int) -> None:
         """Keep `newest`, just written, and those before it; later ones are damaged, or from before a rollback."""
         steps = self.steps()
-        kept = [step for step in steps if step <= newest][-self.keep :]
+        past = [step for step in steps if step <= newest]
+        # A run that was stopped while it skipped steps may have to roll back to before them.
+        before_skips = [step for step in past if not _skips_steps(steps[step])]
+        kept = {*past[-self.keep :], *before_skips[-1:]}
         for step, path in steps.items():
             if step not in kept:
                 shutil.rmtree(path, ignore_errors=True)
@@ -121,6 +124,15 @@ class Checkpoints:
         for pattern in (".step-*.tmp", ".step-*.old", f".{LATEST}.*.tmp"):
             for path in self.directory.glob(pattern):
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+def _skips_steps(path: Path) -> bool:
+    """Whether the last steps before a checkpoint were skipped, or it is damaged: nothing to roll back to."""
+    try:
+        state = read_state(path)
+    except (CheckpointError, OSError, ValueError):
+        return True
+    return bool(state.get("progress", {}).get("consecutive_skipped_steps"))
 
 
 def verified(path: Path) -> Path:

@@ -43,7 +43,9 @@ def translate_memory_errors(microbatches: Sequence[Batch], device: torch.device)
 
 def _advice(examples: int) -> str:
     if examples > 1:
-        return "halve microbatch_size, which gives the same gradient, and start the same command again"
+        return (
+            "halve microbatch_size, which gives the same gradient apart from dropout, and start the same command again"
+        )
     return (
         "recompute activations (compute.activation_checkpoint_interval=1), shorten the examples, or use a smaller model"
     )

@@ -17,7 +17,11 @@ WATCHED = tuple(getattr(signal, name) for name in NAMES if hasattr(signal, name)
 
 
 class StopSignals:
-    """Remembers the first signal; after it signals have their default effect, so a second Ctrl-C ends the process."""
+    """Remembers the first signal; a second Ctrl-C ends the process.
+
+    Other signals that come again change nothing: where a scheduler signals the whole job, torchrun passes on to its
+    workers the signal that they already have, and they must live until their state is saved.
+    """
 
     def __init__(self) -> None:
         self.number = 0
@@ -35,9 +39,8 @@ class StopSignals:
             signal.signal(watched, handler)  # pyrefly: ignore[bad-argument-type]
 
     def _remember(self, number: int, frame: FrameType | None) -> None:
-        self.number = number
-        for watched in self._before:
-            signal.signal(watched, signal.SIG_DFL)
+        self.number = self.number or number
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def _is_heard(number: signal.Signals) -> bool:

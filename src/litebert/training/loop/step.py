@@ -108,7 +108,7 @@ class StepOutcome:
 
 @dataclass(frozen=True, slots=True)
 class TrainStep:
-    """Updates `model` with microbatches; their size and the number of ranks do not change the update."""
+    """Updates `model` with microbatches; their size and the number of ranks change the masks of dropout only."""
 
     model: nn.Module
     objective: Objective

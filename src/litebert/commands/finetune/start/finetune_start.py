@@ -12,7 +12,7 @@ from litebert.commands.finetune.earlier_run import weights_fingerprint
 from litebert.commands.finetune.finetune_settings import FinetuneRun
 from litebert.commands.finetune.start.fit_heads import fit_heads
 from litebert.commands.finetune.start.input_length import choose_input_settings
-from litebert.commands.finetune.start.start_model import load_start, set_trainable
+from litebert.commands.finetune.start.start_model import load_start, set_trainable, warn_untrained_positions
 from litebert.commands.runs.run_directory import RunDirectory
 from litebert.commands.runs.run_precision import warn_slow_bf16, with_measured_precision
 from litebert.inference.evaluation_set import EvaluationSet
@@ -85,6 +85,8 @@ def _pipeline(run: FinetuneRun, data: RunData) -> Pipeline:
         settings=task_type.settings(),
         precision=run.train.precision,
     )
-    limit = spec_of(model).config.max_position_embeddings
+    config = spec_of(model).config
+    limit = config.max_position_embeddings
     settings = choose_input_settings(run, data.train.examples, task_type, tokenizer, limit=limit)
+    warn_untrained_positions(run, config, max_length=settings.max_length)
     return replace(pipeline, settings=settings)

@@ -9,6 +9,7 @@ from torch import nn
 from litebert.commands.finetune.finetune_settings import FinetuneRun
 from litebert.commands.finetune.start.model_limits import validate_fits_model
 from litebert.errors import ConfigError
+from litebert.inference.pretraining_record import pretraining_record
 from litebert.model.config import ModelConfig
 from litebert.model.io.hub import is_released, model_directory
 from litebert.model.io.model_directory import build, load_model
@@ -81,6 +82,20 @@ def _pretrained(run: FinetuneRun, source: Path, task: Task, tokenizer: Tokenizer
         fresh=() if run.keep_head else task_type.head,
         changes=_config_changes(run),
         seed=run.seed,
+    )
+
+
+def warn_untrained_positions(run: FinetuneRun, config: ModelConfig, *, max_length: int) -> None:
+    """Log a warning if inputs have absolute positions that no example of the pretraining reached."""
+    source = None if run.from_scratch or config.position_embedding != "absolute" else _source(run)
+    record = None if source is None else pretraining_record(source)
+    if record is None or max_length <= (trained := record["sampling"]["max_length"]):
+        return
+    logger.warning(
+        "max_length: %d tokens, but %s was pretrained with at most %d and has absolute positions: what follows is read "
+        "worse until fine-tuning has trained the positions; compare with max_length=%d, for long texts with "
+        "long_texts=windows",
+        *(max_length, source, trained, trained),
     )
 
 
