@@ -51,6 +51,19 @@ def test_tokenizer_encode_reads_lines_that_are_not_utf8(made, monkeypatch, capsy
     assert [row["text"] for row in rows] == ["the baker", "caf\ufffd"]
 
 
+@pytest.mark.parametrize("encoding", ["latin-1", "ascii"])
+@pytest.mark.parametrize("flags", [[], ["--json"]])
+def test_results_are_printed_where_standard_output_lacks_characters(made, monkeypatch, encoding, flags):
+    written = io.BytesIO()
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding=encoding))
+        patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"the\n"), encoding="utf-8"))
+        assert main(["tokenizer", "encode", str(made / "tokenizer"), *flags]) == 0
+        sys.stdout.flush()
+        printed = written.getvalue().decode(encoding)
+    assert json.loads(printed)["pieces"][0][0] == "▁" if flags else printed.startswith(r"\u2581")
+
+
 def test_pretrain_prints_the_result_of_a_finished_run(made, capsys):
     words = ["pretrain", "quickstart", *TOY, "--corpus", str(made / "corpus"), "--out", str(made / "run"), "--json"]
     assert main(words) == 0

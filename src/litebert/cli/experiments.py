@@ -99,14 +99,15 @@ def finetune_tasks(
     *,
     jobs: int = 1,
     json: Json = False,
-) -> None:
+) -> int:
     """Fine-tune one or several models on several benchmarks with their recipes. With --intermediate each run starts
     from the encoder of a task that is trained once before, as the paper does for RTE, STS-B and MRPC from MNLI.
 
     With --baselines, --random-weights and --compare the table OUT/table.md has what the model is compared with, on the
     same rows with the same settings, apart from --model-settings, and seeds.
 
-    The same command again resumes; finished runs are not trained again.
+    The same command again resumes; finished runs are not trained again. A run that diverges, and with --jobs one that
+    fails, stops no other; the exit code is 1 if no run has scores.
 
     Args:
         jobs: runs at the same time, each in a process with its share of the threads and GPUs
@@ -118,4 +119,6 @@ def finetune_tasks(
     from litebert.commands.finetune_tasks.finetune_tasks import finetune_tasks as command
     from litebert.training.callbacks.progress_display import progress_display
 
-    print_result(command(run, jobs=jobs, callbacks=[progress_display()]), as_json=json)
+    result = command(run, jobs=jobs, callbacks=[progress_display()])
+    print_result(result, as_json=json)
+    return int(not result.scores)

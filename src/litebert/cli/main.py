@@ -3,6 +3,7 @@
 The module of a command is imported only when the command is called, so `litebert --help` prints at once.
 """
 
+import io
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -11,7 +12,7 @@ from importlib import import_module
 from typing import Any
 
 from litebert import __version__
-from litebert.cli.arguments.common import is_first_process
+from litebert.cli.arguments.common import is_first_process, is_unicode
 from litebert.errors import DataError, LitebertError
 from litebert.files import expand_home
 from litebert.logs import log_to_stderr
@@ -74,6 +75,8 @@ EXIT_AFTER_OS_ERROR, EXIT_AFTER_INTERRUPT = 4, 130
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command line and return its exit code."""
     words = list(sys.argv[1:] if arguments is None else arguments)
+    if isinstance(sys.stdout, io.TextIOWrapper) and not is_unicode(sys.stdout):
+        sys.stdout.reconfigure(errors="backslashreplace")  # as stderr does
     if not words or words[0] in ("-h", "--help"):
         print(overview())
         return 0

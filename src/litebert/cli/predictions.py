@@ -35,7 +35,7 @@ def compare(run: Annotated[CompareRun, arguments_of(CompareRun, positional=("mod
     `prediction`.
 
     The difference is that of the mean scores. Its 95 % interval is a paired bootstrap: examples and seeds are drawn
-    with replacement, the same examples for all models.
+    with replacement, the same examples for all models, and together those about one text or context.
     """
     from litebert.commands.compare.compare import compare as command
 

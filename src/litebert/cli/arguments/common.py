@@ -2,11 +2,12 @@
 
 import json
 import os
+import sys
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from textwrap import fill
-from typing import Annotated, Any
+from typing import Annotated, Any, TextIO
 
 from tyro.conf import FlagCreatePairsOff, Positional, arg
 
@@ -39,7 +40,12 @@ def is_first_process() -> bool:
 def emit(result: Mapping[str, Any], text: str, *, as_json: bool) -> None:
     """Print a result: `text`, or `result` as one JSON object a line."""
     if is_first_process():
-        print(json.dumps(dict(result), ensure_ascii=False, default=str) if as_json else text)
+        print(json.dumps(dict(result), ensure_ascii=not is_unicode(sys.stdout), default=str) if as_json else text)
+
+
+def is_unicode(stream: TextIO) -> bool:
+    """Whether a stream can write all characters."""
+    return (stream.encoding or "utf-8").lower().startswith("utf")
 
 
 def print_result(result: Any, *, as_json: bool) -> None:
