@@ -1,4 +1,4 @@
-"""Writes the generated pages of docs/reference: commands, recipes, settings, the Python API and the diagram of packages.
+"""Writes the generated pages of docs/reference: commands, recipes, settings, the Python API, the diagram of packages.
 
 Usage: python tools/generate_reference.py [--check]
 With --check nothing is written; the exit code is 1 if a page differs. `make reference` runs it.
@@ -113,7 +113,8 @@ def recipes_page() -> str:
 
 
 RECIPES = """A recipe is a YAML file of settings. `litebert COMMAND RECIPE … --print-settings` prints them, and `name=value`
-after the recipe changes one. [Which recipe?](../guides/choosing.md#which-recipe-for-my-hardware) has advice by hardware."""
+after the recipe changes one. [Which recipe?](../guides/choosing.md#which-recipe-for-my-hardware) has advice by
+hardware."""
 
 
 def settings_page() -> str:

@@ -68,8 +68,8 @@ class CorpusSettings(Settings):
     """Keep only the first of documents whose sets of five-word sequences have at least this Jaccard index, such as
     0.8; needs about 300 bytes of memory per document."""
     encoding: TextEncoding = "utf-8"
-    """Encoding of text files and JSON lines, such as cp1252, cp1251, gbk or shift_jis: an extension of ASCII that Python
-    knows. Latin-1 is read as cp1252."""
+    """Encoding of text files and JSON lines, such as cp1252, cp1251, gbk or shift_jis: an extension of ASCII that
+    Python knows. Latin-1 is read as cp1252."""
     invalid_utf8: InvalidUtf8 = "replace_few"
     """Bytes that are not UTF-8, or not `encoding`: `replace` them by U+FFFD and count the lines; `error`: stop.
     `replace_few`: stop if these are ten lines or more, and over 1 % of the lines, of a file or of those read so far."""

@@ -81,8 +81,8 @@ class PretrainStart:
         model = self._initial_model(directory, world)
         if self.run.sampling.pairing == "none":
             # Nothing trains them, but weight decay would shrink them, and fine-tuning starts from this pooler.
-            for part in (model.encoder.pooler, model.sentence_pair):
-                part.requires_grad_(False)
+            for name, parameter in model.named_parameters():
+                parameter.requires_grad_(not name.startswith(("encoder.pooler.", "sentence_pair.")))
         self.run.compute.apply(model)
         return model
 

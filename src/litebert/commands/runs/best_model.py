@@ -106,7 +106,7 @@ class BestModel(Callback, Generic[E]):
         self._save(model, evaluation, step)
         logger.info("step %d: %s %.4f, the best so far", step, self._metric, evaluation.metrics[self._metric])
 
-    def on_checkpoint(self, run: RunState, *, path: Path, step: int) -> None:
+    def on_checkpoint(self, run: RunState, path: Path, step: int) -> None:
         """The best model of a step up to here stays the run's: the one before it is not needed any more."""
         self._checkpoint_step = step
         if self._saves and self._best is not None and self._best[1] <= step:

@@ -35,8 +35,8 @@ ALWAYS_CHANGEABLE = frozenset(
     }
 )
 """Settings that may differ when a run is resumed, since its results do not depend on them beyond rounding and the masks
-of dropout, except where a run rolls back: see `NON_NUMERIC_SETTINGS`. `train.evaluate_every` is not among them: which model is the best
-depends on when models are evaluated."""
+of dropout, except where a run rolls back: see `NON_NUMERIC_SETTINGS`. `train.evaluate_every` is not among them: which
+model is the best depends on when models are evaluated."""
 
 
 def deciding_settings(run: Settings) -> dict[str, Any]:
