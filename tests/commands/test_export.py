@@ -40,7 +40,7 @@ def test_export_prints_json(saved, tmp_path, capsys):
     ("code", "words", "message"),
     [
         (CHECKPOINT, ["{new}/absent", "{new}/out"], "absent: no such directory"),
-        (CHECKPOINT, ["{masked}", "{masked}"], "holds other files"),
+        (USAGE, ["{masked}", "{masked}"], "lies there and would be deleted"),
         (CHECKPOINT, ["{classifier}", "{new}/out", "--as-model", "ForMaskedLM"], "as ForMaskedLM: lacks"),
         (USAGE, ["{masked}", "{new}/out", "--precision", "int4"], "int4"),
         (USAGE, ["{masked}"], "neither OUT nor --page"),

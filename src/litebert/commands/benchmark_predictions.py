@@ -1,5 +1,6 @@
 """Predictions for a split of GLUE or RACE, in the format of its leaderboard."""
 
+import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +12,8 @@ from litebert.tasks.benchmarks.benchmark_files import glue_file, race_file
 from litebert.tasks.benchmarks.benchmarks import benchmark_task
 from litebert.tasks.labelled_data import LabelledData
 from litebert.tasks.results import LETTERS, DecodedPrediction
+
+logger = logging.getLogger(__name__)
 
 
 def validate_benchmark_model(
@@ -55,12 +58,34 @@ def validate_submission_name(output: Path, task: str) -> None:
 
 
 def submission_text(task: str, data: LabelledData, results: Sequence[DecodedPrediction]) -> str:
-    """The content of the submission file; examples without an id, as in development files, get their position."""
+    """The content of the submission file; examples without an id, as in development files, get their position.
+
+    Scores for the leaderboard are clipped to the range that it accepts; those of labelled examples stay as they are.
+    """
     render = race_file if benchmark_task(task).format == "race" else glue_file
     examples = [
         each if each.id is not None else replace(each, id=str(index)) for index, each in enumerate(data.examples)
     ]
-    return render(examples, [_prediction(result) for result in results])
+    predictions = [_prediction(result) for result in results]
+    return render(examples, predictions if data.has_labels else _clipped(task, predictions))
+
+
+def _clipped(task: str, predictions: Sequence[Any]) -> Sequence[Any]:
+    """The predictions, with scores outside the range of the benchmark at its bounds."""
+    if (allowed := benchmark_task(task).score_range) is None:
+        return predictions
+    low, high = allowed
+    clipped = [min(max(each, low), high) for each in predictions]
+    if changed := sum(one != other for one, other in zip(predictions, clipped, strict=True)):
+        logger.info(
+            "%s: clipped %d of %d scores to %g to %g, which the leaderboard accepts",
+            task,
+            changed,
+            len(clipped),
+            low,
+            high,
+        )
+    return clipped
 
 
 def correct_share(data: LabelledData, results: Sequence[DecodedPrediction]) -> float | None:

@@ -55,6 +55,11 @@ class LabelledExample(Protocol):
         """Name of the example in its file."""
 
 
+def group_of(example: LabelledExample) -> Hashable:
+    """Examples that depend on each other have the same one: that of their data, or their text or context."""
+    return example.split_key if example.group is None else example.group
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Example:
     """A text or a pair of texts."""

@@ -2,6 +2,7 @@
 
 import json
 import weakref
+from dataclasses import replace
 
 import pytest
 
@@ -206,3 +207,17 @@ def test_compare_rejects_models_and_data_that_do_not_fit(models, opinions, tmp_p
             compared(given, baseline, **data)
     with pytest.raises(DataError, match="no column 'label'"):
         compared([first], [second], data=bare)
+
+
+def test_compare_resamples_rows_of_one_group_together(models, opinions):
+    first, second = map(Member.at, map(str, models(2)))
+    run = CompareRun(models=(str(first.path),), baseline=(str(second.path),), data=opinions)
+    given = examples_of_file(first, input_file(first, run.source))
+    grouped = tuple(replace(each, group=str(position % 9)) for position, each in enumerate(given.data.examples))
+    alone, together = (
+        difference_between([first], [second], data, given.task)
+        for data in (given.data, replace(given.data, examples=grouped))
+    )
+    assert (alone.groups, together.groups) == (None, 9)
+    assert alone.metrics["accuracy"].difference.low != together.metrics["accuracy"].difference.low
+    assert together.to_text().endswith("resampled in 9 groups of examples, such as those about one text")

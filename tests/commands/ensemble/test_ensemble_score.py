@@ -23,4 +23,5 @@ def test_median_of_an_even_number_of_members_is_the_better_one_of_two(monkeypatc
     paths = [Path(name) for name in "abcd"]
     singles = [scored(correct) for correct in (9, 2, 7, 5)]
     task = SimpleNamespace(metric_for_best_model="accuracy")
-    assert _ensemble_score(task, paths, scored(8), singles, [0, 1, 2, 3]).median_member == Path("c")
+    found = _ensemble_score(task, paths, scored(8), singles, [0, 1, 2, 3], groups=range(10))
+    assert found.median_member == Path("c")

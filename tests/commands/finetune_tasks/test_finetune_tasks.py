@@ -10,11 +10,12 @@ from safetensors.torch import load_file
 
 from litebert.cli.main import main
 from litebert.commands.compare.compare import differences_from
+from litebert.commands.finetune.finetune import finetune
 from litebert.commands.finetune.finetune_settings import load_finetune_config
 from litebert.commands.finetune_tasks.finetune_tasks import FinetuneTasksResult, TaskScores, finetune_tasks
 from litebert.commands.finetune_tasks.finetune_tasks_settings import FinetuneTasksRun
 from litebert.commands.recipes import recipe_names
-from litebert.errors import CheckpointError, ConfigError, DataError, LitebertError, MissingExtraError
+from litebert.errors import CheckpointError, ConfigError, DataError, DivergedError, LitebertError, MissingExtraError
 from litebert.settings import changed_names, flatten, is_permitted, read_yaml
 from litebert.tasks.metrics.bootstrap_difference import BootstrapDifference
 from litebert.tasks.metrics.seed_statistics import statistics_of
@@ -122,11 +123,13 @@ def test_table_compares_the_model_with_others_and_with_baselines(inputs, tiny_to
         settings = (tmp_path / "out" / directory / "cola" / "seed=0" / "settings.yaml").read_text()
         assert ("from_scratch: true" in settings) == (name == "random-weights")
         assert (str(other) in settings) == (name == "start")
-    header, _, row = (tmp_path / "out" / "table.md").read_text().splitlines()
+    header, _, row, *legend = (tmp_path / "out" / "table.md").read_text().splitlines()
     assert header == (
-        "| task | rows | metric | tf-idf, linear model | random-weights | start | model | model - random-weights | "
-        "model - start |"
+        "| task | rows | metric | tf-idf, linear model | random-weights | start | model | "
+        "model - random-weights, means | model - start, means |"
     )
+    assert "of fewer than 6 seeds their range" in legend[1]
+    assert "the means, not of the medians" in legend[3]
     assert row.startswith(f"| cola | {scores.train_examples} | matthews | ")
     for name in ("random-weights", "start"):
         means = [scores.models[each]["matthews"].mean for each in ("model", name)]
@@ -260,6 +263,51 @@ def test_runs_that_have_started_keep_their_precision(inputs, tmp_path, monkeypat
     assert "its runs have the precisions bf16, fp32, which each of them measured" in caplog.text
 
 
+def test_run_that_diverges_is_named_and_does_not_stop_the_others(inputs, tmp_path, monkeypatch):
+    def perhaps_diverged(run, out, **options):
+        if out in diverged:
+            raise DivergedError("the loss is not finite")
+        return finetune(run, out, **options)
+
+    monkeypatch.setattr("litebert.commands.finetune_tasks.parallel_runs.finetune", perhaps_diverged)
+    run = run_of(inputs, tmp_path / "out", tasks=("mnli", "cola"), **DIRECT, random_weights=True, seeds=2)
+    diverged = {run.directory_of("mnli", name="model", seed=seed) for seed in (0, 1)}
+    diverged |= {run.directory_of("cola", name="random-weights", seed=0)}
+    found = finetune_tasks(run)
+    assert set(found.failed) == {"mnli/seed=0", "mnli/seed=1", "compared/random-weights/cola/seed=0"}
+    assert found.failed["mnli/seed=0"] == "the loss is not finite"
+    assert (found.scores["mnli"].models["model"], found.scores["mnli"].differences) == ({}, {})
+    scores = found.scores["cola"].models["random-weights"]["matthews"]
+    assert (scores.scores[0], scores.trials) == (None, 1)
+    mnli, cola = found.rows()[1:]
+    assert (mnli[-2:], cola[3].endswith(" (1 of 2 seeds)")) == (["–", "–"], True)
+    text = found.to_text()
+    assert "mnli: no run has scores" in text
+    assert "without scores: mnli/seed=0: the loss is not finite" in text
+    diverged.clear()
+    assert finetune_tasks(run).failed == {}
+
+
+def test_exit_code_is_1_if_no_run_has_scores(inputs, tmp_path, monkeypatch, capsys):
+    def diverge(*_, **__):
+        raise DivergedError("the loss is not finite")
+
+    monkeypatch.setattr("litebert.commands.finetune_tasks.parallel_runs.finetune", diverge)
+    model, data = map(str, inputs)
+    words = ["finetune-tasks", "cola", "--model", model, "--task-dir", data, "--out", str(tmp_path / "out")]
+    assert main([*words, "--settings", *SHORT]) == 1
+    assert "without scores: cola/seed=0: the loss is not finite" in capsys.readouterr().out
+    assert json.loads((tmp_path / "out" / "result.json").read_text())["scores"] == {}
+
+
+def test_table_says_that_differences_have_thresholds_of_the_same_rows(tmp_path):
+    models = {name: {"f1": statistics_of([score])} for name, score in (("other", 0.6), ("model", 0.612))}
+    difference = {"other": BootstrapDifference(0.012, -0.005, 0.03)}
+    for tuned in (False, True):
+        scores = {"mrpc": TaskScores("f1", 10, 10, None, models, difference, has_tuned_thresholds=tuned)}
+        assert ("Thresholds were tuned (mrpc)" in FinetuneTasksResult(tmp_path, None, scores).to_markdown()) == tuned
+
+
 @pytest.mark.usefixtures("forked_python")
 def test_failed_run_is_named_and_the_other_tasks_have_their_result(inputs, tmp_path):
     model, data = inputs
@@ -268,9 +316,8 @@ def test_failed_run_is_named_and_the_other_tasks_have_their_result(inputs, tmp_p
     rows = train.read_text()
     train.write_text("damaged\n")
     run = run_of((model, copied), tmp_path / "out", tasks=("cola", "mnli"), **DIRECT)
-    failed = r"1 runs failed: cola/seed=0\. The first: .*train\.tsv.*its log is .*seed=0\.log"
-    with pytest.raises(LitebertError, match=failed):
-        finetune_tasks(run, jobs=2)
+    found = finetune_tasks(run, jobs=2)
+    assert "train.tsv" in found.failed["cola/seed=0"]
     assert list(json.loads((run.out / "result.json").read_text())["scores"]) == ["mnli"]
     train.write_text(rows)
     assert list(finetune_tasks(run, jobs=2).scores) == ["cola", "mnli"]
@@ -306,8 +353,7 @@ def test_run_whose_process_is_killed_is_named_with_its_code(inputs, tmp_path, mo
 
     monkeypatch.setattr("litebert.commands.finetune_tasks.parallel_runs.run_workers", killed)
     run = run_of(inputs, tmp_path, intermediate=None, intermediate_settings=())
-    with pytest.raises(LitebertError, match=r"1 runs failed: cola/seed=0\. The first: its process ended with code -9"):
-        finetune_tasks(run, jobs=2)
+    assert finetune_tasks(run, jobs=2).failed == {"cola/seed=0": "its process ended with code -9"}
 
 
 def test_baselines_may_be_added_to_finished_runs_and_left_out_again(inputs, tmp_path, monkeypatch):
@@ -390,6 +436,7 @@ def test_recipes_of_a_small_encoder_differ_from_those_of_the_paper_in_few_settin
         ({"model_settings": ("seed=3",)}, "model_settings: seed is decided by --seeds"),
         ({"model_settings": ("data.dev=train",)}, "model_settings: data.dev is decided by --settings, for all models"),
         ({"model_settings": ("metrics=[f1]",)}, "model_settings: metrics is decided by --settings, for all models"),
+        ({"model_settings": ("tune_thresholds=true",)}, "tune_thresholds is decided by --settings, for all models"),
         *(
             ({field: (word,)}, f"{field}: {word.partition('=')[0]} is decided by {argument}; remove")
             for field in ("settings", "model_settings", "intermediate_settings")

@@ -1,9 +1,12 @@
 """Predictions for benchmark splits."""
 
 import json
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from litebert.commands.benchmark_predictions import submission_text
 from litebert.commands.predict.predict import predict
 from litebert.commands.predict.predict_settings import PredictRun
 from litebert.errors import ConfigError, DataError
@@ -14,6 +17,8 @@ from litebert.model.models import (
     ForQuestionAnsweringWithNoAnswer,
     ForSequenceClassification,
 )
+from litebert.tasks.labelled_data import Example, LabelledData
+from litebert.tasks.results import Regression
 from support.data.benchmark_files import SENTENCES, write_cola, write_race
 from support.data.question_builders import QUESTIONS, squad_json, write_squad
 
@@ -130,3 +135,15 @@ def test_predict_for_a_benchmark_needs_a_model_with_a_head(tmp_path, tiny_tokeni
     model = save_model(ForPretraining(small_config), tmp_path / "model", extra_files=tiny_tokenizer.files())
     with pytest.raises(ConfigError, match="has no head for the task cola; fine-tune the model on it first"):
         predict_split(model, "cola", "test", write_cola(tmp_path), tmp_path / "CoLA.tsv")
+
+
+def test_scores_for_the_leaderboard_are_clipped_to_the_range_that_it_accepts(caplog):
+    caplog.set_level("INFO", "litebert")
+    scores = [Regression(score) for score in (5.2131, -0.0412, -0.0001, 2.5)]
+    texts = [Example(text="a", id=str(number)) for number in range(4)]
+    test = LabelledData(Path("test.tsv"), "regression", tuple(texts), None, "")
+    rows = submission_text("sts-b", test, scores).splitlines()[1:]
+    assert rows == ["0\t5.000", "1\t0.000", "2\t0.000", "3\t2.500"]
+    assert "sts-b: clipped 3 of 4 scores to 0 to 5" in caplog.text
+    dev = replace(test, examples=tuple(replace(each, target=2.5) for each in texts))
+    assert submission_text("sts-b", dev, scores).splitlines()[1] == "0\t5.213", "as the model is evaluated"

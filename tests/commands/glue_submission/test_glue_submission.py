@@ -153,3 +153,11 @@ def test_glue_submission_reads_split_files_instead_of_the_official_ones(models, 
 def test_glue_submission_rejects_a_split_file_that_is_not_read(models, tmp_path, part, message):
     with pytest.raises(ConfigError, match=message):
         run_submission({"cola": models["cola"]}, write_cola(tmp_path), tmp_path / "x.zip", own=[part])
+
+
+@pytest.mark.parametrize("order", [("ax", "mnli"), ("mnli", "ax")])
+def test_diagnostics_are_predicted_by_models_of_their_own_if_there_are_any(models, tmp_path, order):
+    first, second = models["mnli"]
+    given = {"ax": [first], "mnli": [first, second]}
+    result = run_submission({name: given[name] for name in order}, write_mnli(tmp_path), tmp_path / "glue.zip")
+    assert result.models == {"AX.tsv": 1, "MNLI-m.tsv": 2, "MNLI-mm.tsv": 2}

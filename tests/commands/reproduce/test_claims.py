@@ -1,5 +1,7 @@
 """Verdicts on claims from made-up scores."""
 
+from math import nan
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -154,3 +156,14 @@ def test_pictures_are_of_the_first_seed_that_all_rows_have():
     assert scores.of_first_seed("curve") == {"a": second, "b": second}
     assert Scores({}, {"a": {0: [first]}, "b": {1: [second]}}).of_first_seed("curve") == {}
     assert Scores({}, {}).of_first_seed("curve") == {}
+
+
+def test_cell_says_how_many_seeds_have_a_score():
+    scores = {"a": {"average": [50.0, None, 60.0]}, "b": {"average": [70.0, nan, nan]}, "c": {"average": [None] * 3}}
+    rows = [{"name": name, "paper": {"average": 90.1}, "values": values, "runs": []} for name, values in scores.items()]
+    report = TableReport("t", "T", "", "tiny", ["average"], rows, [], [], [], [])
+    assert report.to_markdown().splitlines()[-3:] == [
+        "| a | 55.0 [50.0, 60.0] (2 of 3 seeds) (90.1) |",
+        "| b | 70.0 (1 of 3 seeds) (90.1) |",
+        "| c | – (90.1) |",
+    ]

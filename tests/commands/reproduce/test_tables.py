@@ -2,11 +2,14 @@
 
 import json
 from importlib.resources import files
+from math import nan
 
 import pytest
 
 from litebert.commands.recipes import load_recipe, resolved_model
 from litebert.commands.reproduce.cells import Cell, Inputs, RowCells, cells_of, overrides, unique
+from litebert.commands.reproduce.report import TableReport
+from litebert.commands.reproduce.reproduce import write_reports
 from litebert.commands.reproduce.reproduce_settings import ReproduceRun
 from litebert.commands.reproduce.scheduler import CellPaths
 from litebert.commands.reproduce.scores import all_cells, recipe_settings, scores_of
@@ -292,3 +295,18 @@ def test_two_tables_of_one_name_are_refused(corpus_directory, tmp_path, first):
     names = (str(tmp_path / first) if "/" in first else first, str(tmp_path / "table-3.yaml"))
     with pytest.raises(ConfigError, match="have one name in the report; rename one of the files"):
         ReproduceRun(tables=names, corpus=corpus_directory)
+
+
+def test_score_that_is_not_a_number_is_missing_and_the_report_is_valid_json(tmp_path):
+    paths = CellPaths(tmp_path)
+    metrics = {"squad-v1.1": {"exact_match": nan, "answer_f1": nan}, "mnli": {"accuracy": nan}}
+    tasks = {task: Cell("finetune", {}, {"task": task}) for task in metrics}
+    for task, cell in tasks.items():
+        write_json(paths.result(cell), {"key": cell.key, "metrics": metrics[task]})
+    scores = scores_of([RowCells("a", 0, None, tasks)], paths)
+    assert scores.values == {"a": {"squad-v1.1": [None], "mnli": [None]}}
+    row = {"name": "a", "paper": {}, "values": {"mnli": [nan, 60.0]}, "runs": []}  # as earlier versions wrote it
+    report = TableReport("t", "T", "", "tiny", ["mnli"], [row], [], [], [], [])
+    write_reports([report], tmp_path, title="Tables", about="")
+    json.loads((tmp_path / "results.json").read_text(), parse_constant=pytest.fail)
+    assert "| a | 60.0 (1 of 2 seeds) |" in (tmp_path / "report.md").read_text()

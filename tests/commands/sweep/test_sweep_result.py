@@ -44,8 +44,8 @@ def test_configuration_rows_show_the_spread_of_several_seeds():
         "0.2500",
     ]
     rows = configuration_rows(configurations_of(RESULTS), "accuracy")
-    assert rows[1] == ["rate 1", "2", "0.7000", "0.6000 to 0.8000", "0.7000 ± 0.1414", "0.8000"]
-    assert rows[3] == ["rate 3", "0", "", "", "", ""]
+    assert rows[1] == ["rate 1", "2", "0.7000", "range 0.6000 to 0.8000", "0.7000 ± 0.1414", "0.8000"]
+    assert rows[3] == ["rate 3", "0 of 1 seeds", "", "", "", ""]
 
 
 def test_sweep_tables_have_aligned_columns():

@@ -6,7 +6,7 @@ from math import nan
 from hypothesis import given
 from hypothesis import strategies as st
 
-from litebert.commands.sweep.trial_results import SweepPaths, configurations_of
+from litebert.commands.sweep.trial_results import SweepPaths, configuration_rows, configurations_of
 from support.runs.sweeps import RESULTS, done
 
 
@@ -60,3 +60,15 @@ def test_scores_that_are_no_numbers_are_the_lowest():
         done(name, score, rate=rate) for rate, (name, score) in enumerate({"a": 0.5, "b": nan, "c": 0.9}.items())
     ]
     assert [row.trials for row in configurations_of(results)] == [("c",), ("a",), ("b",)]
+
+
+def test_configuration_that_diverges_with_most_seeds_is_behind_one_that_never_does():
+    unstable = [done("a0", 0.86, rate=1, seed=0)]
+    unstable += [done(f"a{seed}", None, rate=1, seed=seed, state="diverged") for seed in range(1, 5)]
+    stable = [done(f"b{seed}", score, rate=2, seed=seed) for seed, score in enumerate((0.84, 0.85, 0.85, 0.85, 0.855))]
+    best, other = configurations_of([*unstable, *stable])
+    assert (best.settings, other.settings) == ({"rate": 2}, {"rate": 1})
+    (_, first, second) = configuration_rows([best, other], "accuracy")
+    assert (first[1], second[1]) == ("5", "1 of 5 seeds")
+    replaced = [done(f"a{seed + 1000}", 0.86, rate=1, seed=seed + 1000, replaces=f"a{seed}") for seed in range(1, 5)]
+    assert configurations_of([*unstable, *stable, *replaced])[0].settings == {"rate": 1}

@@ -16,8 +16,9 @@ from litebert.inference.predictor import Predictor
 from litebert.model.io.model_directory import save_model
 from litebert.model.models import ForSequenceClassification
 from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
-from litebert.tasks.benchmarks.candidate_ranking import other_candidates, rank_candidates
+from litebert.tasks.benchmarks.candidate_ranking import independent_decisions, other_candidates, rank_candidates
 from litebert.tasks.labelled_data import Example
+from litebert.tasks.metrics.metrics import wilson_interval
 from support.runs.prediction_commands import evaluate_task, run_predict
 
 LABELS = ("entailment", "not_entailment")
@@ -115,3 +116,43 @@ def test_ranking_is_refused_for_other_tasks(directory, tmp_path, model):
     ):
         with pytest.raises(ConfigError, match="decision: "):
             make()
+
+
+def test_official_file_has_candidates_for_a_file_of_your_own_in_its_place(directory):
+    mine = directory / "mine.tsv"
+    mine.write_text("index\tquestion\tsentence\tlabel\n0\twho sang\tthe snow\tnot_entailment\n")
+    own = BenchmarkSplit(task="qnli", split="dev", file=str(mine))
+    found = other_candidates(own, directory, own.read(directory).examples)
+    assert [each.text_pair for each in found] == ["the actor", "the old actor"]
+
+
+def test_evaluation_of_a_file_of_your_own_ranks_the_candidates_of_the_official_one(model, directory):
+    """The sentences of one question are right in turn: only one of them is positive."""
+    header = "index\tquestion\tsentence\tlabel\n"
+    sentences = ("the film", "the music", "the old actor")
+    rows = [f"{n}\twho sang\t{sentence}\tentailment\n" for n, sentence in enumerate(sentences)]
+    (directory / "QNLI" / "dev.tsv").write_text(header + "".join(rows))
+    right = 0.0
+    for number, row in enumerate(rows):
+        mine = directory / f"{number}.tsv"
+        mine.write_text(header + row)
+        found = evaluate_task(model, "qnli", directory, decision="rank", files={"dev": str(mine)})
+        right += found.splits["dev"].metrics["accuracy"]
+    assert right == 1
+
+
+@pytest.mark.parametrize(("questions", "decisions"), [("aabbccdd", 4), ("abcd", 4), ("aab", 9 / 5)])
+def test_pairs_of_one_question_are_no_independent_decisions(questions, decisions):
+    assert independent_decisions([Example(text=each) for each in questions]) == pytest.approx(decisions)
+
+
+def test_interval_after_a_ranking_is_that_of_the_independent_decisions(model, directory):
+    dev = directory / "QNLI" / "dev.tsv"
+    pairs = [f"{n}\twho {n // 2}\tthe film {n}\t{LABELS[n % 2]}" for n in range(20)]
+    dev.write_text("\n".join(["index\tquestion\tsentence\tlabel", *pairs]) + "\n")
+    scores = {
+        each: evaluate_task(model, "qnli", directory, decision=each).splits["dev"] for each in ("classify", "rank")
+    }
+    for decision, count in (("classify", 20), ("rank", 10)):
+        share = scores[decision].metrics["accuracy"]
+        assert scores[decision].accuracy_interval == pytest.approx(wilson_interval(share * count, count))

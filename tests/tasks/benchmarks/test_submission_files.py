@@ -48,7 +48,7 @@ def checked(directory, name, content):
 
 @pytest.mark.parametrize(
     ("name", "content"),
-    [("rte", "3\tentailment\n5\tnot_entailment\n"), ("sts-b", "3\t4.750\n5\t-0.5\n")],
+    [("rte", "3\tentailment\n5\tnot_entailment\n"), ("sts-b", "3\t4.750\n5\t0.000\n")],
 )
 def test_checked_glue_file_accepts_a_prediction_for_every_row(tmp_path, name, content):
     assert checked(tmp_path, name, content) == f"index\tprediction\n{content}"
@@ -61,6 +61,8 @@ def test_checked_glue_file_accepts_a_prediction_for_every_row(tmp_path, name, co
         ("rte", "3\tentailment\n4\tentailment\n", r"predictions\.tsv:3: field 'index': '4', expected '5' as in "),
         ("rte", "3\tentailment\n5\t1\n", "field 'prediction': '1', expected one of entailment, not_entailment"),
         ("sts-b", "3\t1.0\n5\thigh\n", r"predictions\.tsv:3: field 'prediction': 'high', expected a number"),
+        ("sts-b", "3\t5.0\n5\t5.1\n", r"predictions\.tsv:3: field 'prediction': 5\.1, expected a number from 0 to 5"),
+        ("sts-b", "3\t-0.1\n5\t5\n", r"predictions\.tsv:2: field 'prediction': -0\.1, expected a number from 0 to 5"),
     ],
 )
 def test_checked_glue_file_rejects_predictions_for_other_rows(tmp_path, name, content, message):

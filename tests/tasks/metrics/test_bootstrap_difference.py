@@ -52,13 +52,13 @@ def test_bootstrap_difference_of_lists():
     assert gain.to_text().startswith(f"{gain.difference:+.4f} (95 % interval ")
 
 
-def difference_of_two(metric, first, second, targets):
-    (found,) = bootstrap_differences(metric, first, [second], targets)
+def difference_of_two(metric, first, second, targets, **options):
+    (found,) = bootstrap_differences(metric, first, [second], targets, **options)
     return found
 
 
-def difference_of_means_of_one(metric, first, second, targets):
-    return bootstrap_difference_of_means(metric, [first], [second], targets)
+def difference_of_means_of_one(metric, first, second, targets, **options):
+    return bootstrap_difference_of_means(metric, [first], [second], targets, **options)
 
 
 @pytest.mark.parametrize("difference_of", [difference_of_two, difference_of_means_of_one])
@@ -89,3 +89,16 @@ def test_difference_of_means_of_a_group_to_itself_is_about_zero():
     assert found.low < 0 < found.high
     same = bootstrap_difference_of_means("accuracy", runs[:1], runs[:1], TARGETS)
     assert same == BootstrapDifference(0.0, 0.0, 0.0)
+
+
+@pytest.mark.parametrize("difference_of", [difference_of_two, difference_of_means_of_one])
+def test_examples_of_one_group_are_drawn_together(difference_of):
+    """40 passages whose 25 questions are all right or all wrong are 40 observations, not 1,000."""
+    rng = np.random.default_rng(0)
+    targets, groups = np.ones(1000, dtype=int), np.repeat(np.arange(40), 25).tolist()
+    first, second = (np.repeat(rng.random(40) < 0.7, 25).astype(int) for _ in range(2))
+    alone, together = (difference_of("accuracy", first, second, targets, groups=each) for each in (None, groups))
+    assert alone.difference == together.difference
+    assert (together.high - together.low) / (alone.high - alone.low) == pytest.approx(5, rel=0.15)
+    assert difference_of("accuracy", first, second, targets, groups=["a"] * 1000) == alone
+    assert difference_of("accuracy", first, second, targets, groups=list(range(1000))) == alone

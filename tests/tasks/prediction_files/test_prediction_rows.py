@@ -166,3 +166,17 @@ def test_json_that_is_no_object_of_predictions_is_an_error(content, message, tmp
 def test_missing_prediction_file_is_an_error(tmp_path):
     with pytest.raises(DataError, match=r"p\.json: no such file; check the path"):
         read_prediction_rows(tmp_path / "p.json")
+
+
+def test_rows_of_a_split_are_in_the_order_of_their_numbers(tmp_path):
+    """As GLUE's format has them, for examples whose file has no ids."""
+    data = LabelledData(Path("dev.tsv"), "classification", tuple(Example(text=text) for text in "abc"), None, "")
+    examples = ExampleRows.of(data, None)
+    shuffled = read_prediction_rows(written(tmp_path / "p.tsv", "index\tprediction\n2\tz\n0\tx\n1\ty\n"))
+    assert examples.order(shuffled).texts("prediction") == ["x", "y", "z"]
+    twice = read_prediction_rows(written(tmp_path / "twice.tsv", "index\tprediction\n2\tz\n0\tx\n0\ty\n"))
+    with pytest.raises(
+        DataError, match=r"twice\.tsv: field 'index': no row has 1, expected each number from 0 to 2 once"
+    ):
+        examples.order(twice)
+    assert rows(3).order(shuffled) == shuffled, "the column of a table of your own may be anything"

@@ -3,13 +3,15 @@
 import math
 import re
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from litebert.tasks.metrics.evaluation import Evaluation, Part
-from litebert.tasks.types.classification.classification import matthews_of_confusion
+from litebert.tasks.metrics.metrics import confusion_matrix
+from litebert.tasks.types.classification.classification import chance_variance, matthews_of_confusion
 from litebert.tasks.types.registry import get_task_type, task_types
 from support.models.tolerances import tolerance
 
@@ -104,3 +106,34 @@ def test_the_no_answer_threshold_is_no_score_of_the_answers():
     metrics = {"answer_f1": 0.1, "exact_match": 0.0, "no_answer_threshold": 3.0}
     evaluation = Evaluation(metrics=metrics, examples=10)
     assert get_task_type("extractive_qa_no_answer").collapse(evaluation).startswith("finds no answer (0.10 %")
+
+
+def unrelated(rng, true, predicted, *, examples=500):
+    """Counts of predictions that are drawn without regard to the labels."""
+    drawn = [rng.choice(len(shares), size=examples, p=shares) for shares in (true, predicted)]
+    return confusion_matrix(drawn[1], drawn[0], num_labels=len(true))
+
+
+@pytest.mark.parametrize(
+    ("true", "predicted"),
+    [([0.5, 0.5], [0.9, 0.1]), ([0.1] * 10, [0.1] * 10), ([0.9, *[0.1 / 9] * 9], [0.9, *[0.1 / 9] * 9])],
+)
+def test_chance_exceeds_its_limit_in_one_case_of_forty(true, predicted):
+    rng, found = np.random.default_rng(0), []
+    for _ in range(2000):
+        confusion = unrelated(rng, true, predicted)
+        found.append(matthews_of_confusion(confusion) > 2 * math.sqrt(chance_variance(confusion) / 500))
+    assert np.mean(found) == pytest.approx(1 / 40, abs=0.012)
+
+
+def test_chance_variance_of_equally_frequent_labels_is_that_of_their_number():
+    for count in (2, 3, 10):
+        assert chance_variance(np.ones((count, count))) == pytest.approx(1 / (count - 1))
+
+
+def test_collapse_is_not_detected_where_many_labels_are_known_above_chance():
+    """An accuracy of 15 % where chance has 10 %."""
+    confusion = np.full((10, 10), 850 / 90)
+    np.fill_diagonal(confusion, 15)
+    evaluation = Evaluation(metrics={}, examples=1000, labels=tuple("abcdefghij"), confusion_matrix=confusion.tolist())
+    assert get_task_type("classification").collapse(evaluation) is None

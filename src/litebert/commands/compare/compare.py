@@ -1,6 +1,6 @@
 """How much better some fine-tuned models or prediction files are than others, on the same examples."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -20,8 +20,12 @@ from litebert.commands.several_models.members import (
     with_measured_precision,
 )
 from litebert.errors import ConfigError
-from litebert.tasks.labelled_data import LabelledData, Task
-from litebert.tasks.metrics.bootstrap_difference import BootstrapDifference, bootstrap_difference_of_means
+from litebert.tasks.labelled_data import LabelledData, Task, group_of
+from litebert.tasks.metrics.bootstrap_difference import (
+    BootstrapDifference,
+    bootstrap_difference_of_means,
+    number_of_groups,
+)
 from litebert.tasks.metrics.evaluation import Scored
 from litebert.tasks.prediction_files.prediction_rows import is_prediction_file
 from litebert.tasks.scored_predictions import FilePredictions, left_out_note, without_unscored
@@ -50,6 +54,8 @@ class CompareResult(Result):
     metrics: dict[str, MetricDifference]
     left_out: tuple[str, ...] = ()
     """Metrics that need probabilities, which a prediction file lacks."""
+    groups: int | None = None
+    """Groups of examples that are resampled together, such as those about one passage; None: each example alone."""
 
     def to_text(self) -> str:
         """Three lines for each metric."""
@@ -61,6 +67,8 @@ class CompareResult(Result):
                 f"  baseline    {_mean_of(found.baseline)}",
                 f"  difference {found.difference.to_text()}",
             ]
+        if self.groups is not None:
+            lines.append(f"resampled in {self.groups:,} groups of examples, such as those about one text")
         return "\n".join([*lines, *left_out_note(self.left_out)])
 
 
@@ -101,16 +109,20 @@ def differences_from(
         predicted = iter(predict_members(own, data.examples, labels=data.labels or ()) if own else ())
         return [(next(predicted) if isinstance(each, Member) else each).score(task, data) for each in group]
 
+    groups = [group_of(example) for example in data.examples]
+    drawn = number_of_groups(groups)
     first = scored(models)
     for name, members in baselines.items():
         other = scored(members)
-        metrics = {metric: _difference(metric, first, other) for metric in task.metrics}
-        yield name, CompareResult(len(data.examples), metrics)
+        metrics = {metric: _difference(metric, first, other, groups) for metric in task.metrics}
+        yield name, CompareResult(len(groups), metrics, groups=drawn if drawn < len(groups) else None)
 
 
-def _difference(metric: str, models: Sequence[Scored], baseline: Sequence[Scored]) -> MetricDifference:
+def _difference(
+    metric: str, models: Sequence[Scored], baseline: Sequence[Scored], groups: Sequence[Hashable]
+) -> MetricDifference:
     first, second = ([each.predicted_for(metric) for each in group] for group in (models, baseline))
-    difference = bootstrap_difference_of_means(metric, first, second, models[0].targets)
+    difference = bootstrap_difference_of_means(metric, first, second, models[0].targets, groups=groups)
     return MetricDifference(_scores(metric, models), _scores(metric, baseline), difference)
 
 

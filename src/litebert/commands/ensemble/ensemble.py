@@ -1,7 +1,7 @@
 """Ensembles: the averaged predictions of several models, scored and written."""
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -41,7 +41,7 @@ from litebert.settings import InferencePrecision
 from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit
 from litebert.tasks.benchmarks.benchmarks import benchmark_task
 from litebert.tasks.encoded import warn_empty
-from litebert.tasks.labelled_data import LabelledData, Task
+from litebert.tasks.labelled_data import LabelledData, Task, group_of
 from litebert.tasks.metrics.bootstrap_difference import BootstrapDifference, bootstrap_differences
 from litebert.tasks.metrics.evaluation import Evaluation, Scored
 from litebert.tasks.readers.columns import resolve_columns
@@ -171,7 +171,8 @@ def _in_memory(run: EnsembleRun, members: Sequence[Member], given: Examples) -> 
         scored = whole.score(given.task, given.data)
         whole = whole.with_metrics(scored.evaluation.metrics)
         singles = [averaged([each]).score(given.task, given.data) for each in predicted]
-        score = _ensemble_score(given.task, [member.path for member in members], scored, singles, chosen)
+        paths, groups = [member.path for member in members], [group_of(example) for example in given.data.examples]
+        score = _ensemble_score(given.task, paths, scored, singles, chosen, groups=groups)
     if run.out is not None:
         _write(run.out, given, whole)
     return EnsembleResult(
@@ -284,11 +285,21 @@ def _write(out: Path, given: Examples, whole: Predicted) -> None:
 
 
 def _ensemble_score(
-    task: Task, paths: Sequence[Path], scored: Scored, singles: Sequence[Scored], chosen: Sequence[int]
+    task: Task,
+    paths: Sequence[Path],
+    scored: Scored,
+    singles: Sequence[Scored],
+    chosen: Sequence[int],
+    *,
+    groups: Sequence[Hashable],
 ) -> EnsembleScore:
     metric = task.metric_for_best_model
     gains = bootstrap_differences(
-        metric, scored.predicted_for(metric), [each.predicted_for(metric) for each in singles], scored.targets
+        metric,
+        scored.predicted_for(metric),
+        [each.predicted_for(metric) for each in singles],
+        scored.targets,
+        groups=groups,
     )
     order = sorted(range(len(singles)), key=lambda index: singles[index].evaluation.metrics[metric])
     return EnsembleScore(

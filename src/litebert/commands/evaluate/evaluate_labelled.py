@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
 
@@ -18,7 +18,7 @@ from litebert.inference.evaluation_set import EvaluationSet
 from litebert.inference.task_pipeline import TaskPipeline
 from litebert.tasks.benchmarks.benchmark_files import BenchmarkSplit, available_splits, read_benchmark
 from litebert.tasks.benchmarks.benchmarks import Decision, Split, benchmark_task
-from litebert.tasks.benchmarks.candidate_ranking import predict_ranked
+from litebert.tasks.benchmarks.candidate_ranking import independent_decisions, predict_ranked
 from litebert.tasks.file_formats import validate_columns_apply
 from litebert.tasks.labelled_data import LabelledData, Task, UnlabelledRows
 from litebert.tasks.metrics.evaluation import Evaluation
@@ -112,7 +112,8 @@ class BenchmarkExamples:
         scores: dict[str, Evaluation] = {}
         for split, examples in self.splits.items():
             page = report and report.with_stem(f"{report.stem}-{split}" if len(self.splits) > 1 else report.stem)
-            scores[split] = _score(pipeline, self.model, examples, self._predictions(pipeline, split), page)
+            predictions = self._predictions(pipeline, split)
+            scores[split] = _score(pipeline, self.model, examples, predictions, page, decision=self.decision)
         return BenchmarkEvaluation(scores)
 
     def _predictions(self, pipeline: TaskPipeline, split: Split) -> list[Prediction]:
@@ -120,7 +121,7 @@ class BenchmarkExamples:
         if self.decision == "classify":
             return pipeline.predict_encoded(examples.encoded)
         options = {"labels": pipeline.labels, "predict": pipeline.predict}
-        place = BenchmarkSplit(task=self.source.task, split=split)
+        place = BenchmarkSplit(task=self.source.task, split=split, file=self.source.files.get(split))
         return predict_ranked(place, self.source.directory, examples.data.examples, **options)
 
 
@@ -155,9 +156,18 @@ def validate_splits_exist(source: DevelopmentSplits) -> None:
 
 
 def _score(
-    pipeline: TaskPipeline, model: Path, examples: EvaluationSet, predictions: list[Prediction], report: Path | None
+    pipeline: TaskPipeline,
+    model: Path,
+    examples: EvaluationSet,
+    predictions: list[Prediction],
+    report: Path | None,
+    *,
+    decision: Decision = "classify",
 ) -> Evaluation:
     scored = examples.score_predictions(pipeline, predictions)
+    if decision == "rank":
+        decisions = independent_decisions(examples.data.examples)
+        scored = replace(scored, evaluation=scored.evaluation.with_decisions(decisions))
     if report is not None:
         errors = examples.errors(pipeline, predictions, scored)
         write_text(report, report_page(f"{model} on {examples.data.path}", scored.evaluation, errors))

@@ -77,7 +77,8 @@ class FinetuneTasksRun(Settings):
         if len(self._compared) < len(self.compare):
             raise ValueError("compare: a name is given twice; name each model once")
         seeded = {**_ARGUMENT_OF, "seed": "--seeds"}
-        compared = {"data": "--settings, for all models", "metrics": "--settings, for all models"}
+        # Tuned thresholds would be compared, on the examples that chose them, with models that predict from 0.5.
+        compared = dict.fromkeys(("data", "metrics", "tune_thresholds"), "--settings, for all models")
         validate_undecided("settings", _names(self.settings), decided=seeded)
         validate_undecided("model_settings", _names(self.model_settings), decided={**seeded, **compared})
         validate_undecided("intermediate_settings", _names(self.intermediate_settings), decided=_ARGUMENT_OF)

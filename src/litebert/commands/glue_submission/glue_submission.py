@@ -20,8 +20,9 @@ from litebert.tasks.benchmarks.candidate_ranking import other_candidates, rank_c
 
 logger = logging.getLogger(__name__)
 
+DIAGNOSTICS: Final = "ax"
 DIAGNOSTICS_FROM: Final = "mnli"
-"""The task whose models also predict the diagnostics."""
+"""The task whose models also predict the diagnostics, unless these have models of their own."""
 SUBMISSION_FILES: Final[Mapping[str, BenchmarkSplit]] = {
     file.submitted_as: BenchmarkSplit(task=name, split=split)
     for name, row in BENCHMARKS.items()
@@ -63,7 +64,7 @@ def glue_submission(run: GlueSubmissionRun) -> GlueSubmission:
     models = models_by_task([value for value in run.predictions if not value.endswith(".tsv")])
     own = run.own_splits()
     splits = _with_own(own) | _pronoun_splits(models)
-    predicted = {file: name for name in models for file in _files_of(name, splits, run.task_dir)}
+    predicted = {file: name for name in models for file in _files_of(name, models, splits, run.task_dir)}
     read = {splits[file] for file in (*predicted, *(path.name for path in given)) if file in splits}
     for split in own:
         if split not in read:
@@ -113,11 +114,11 @@ def _pronoun_splits(tasks: Collection[str]) -> dict[str, BenchmarkSplit]:
     return {str(row.splits["test"].submitted_as): BenchmarkSplit(task=name, split="test") for name, row in rows.items()}
 
 
-def _files_of(name: str, splits: Mapping[str, BenchmarkSplit], directory: Path) -> list[str]:
-    """The submission files that the models of a task predict."""
+def _files_of(name: str, named: Collection[str], splits: Mapping[str, BenchmarkSplit], directory: Path) -> list[str]:
+    """The submission files that the models of one of the `named` tasks predict."""
     if name not in {each.task for each in splits.values()}:
         raise ConfigError(f"models: {name!r} is no task of GLUE; give TASK=DIRECTORY, such as cola=RUN")
-    tasks = (name, "ax") if name == DIAGNOSTICS_FROM else (name,)
+    tasks = (name, DIAGNOSTICS) if name == DIAGNOSTICS_FROM and DIAGNOSTICS not in named else (name,)
     found = [file for file, each in splits.items() if each.task in tasks and each.is_available(directory)]
     if not found:
         raise DataError(f"{directory}: no test file of {benchmark_task(name).title}; give the directory of GLUE")

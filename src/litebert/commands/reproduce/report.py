@@ -20,7 +20,7 @@ from litebert.commands.reproduce.tables.table_metrics import (
     VARIATIONS,
     Metric,
 )
-from litebert.tasks.metrics.seed_statistics import statistics_of
+from litebert.tasks.metrics.seed_statistics import is_number, missing_note, statistics_of
 from litebert.tasks.metrics.text_table import markdown_table
 
 PARAMETERS, SPEED, AVERAGE = "parameters", "tokens_per_second", "average"
@@ -101,7 +101,7 @@ class TableReport:
         median, first = (_median(SPEED, each) for each in (row, self.rows[0]))
         if median is None or first is None:
             return "–"
-        return f"{median:.0f} ({median / first:.2f}x)"
+        return f"{median:.0f} ({median / first:.2f}x){_missing(SPEED, row)}"
 
 
 def _columns(table: Table, rows: Sequence[Mapping[str, Any]]) -> list[Metric]:
@@ -138,8 +138,8 @@ def _gains(row: Row, metrics: Sequence[Metric], scores: Scores) -> Iterator[str]
 
 
 def _cell(metric: Metric, row: Mapping[str, Any]) -> str:
-    """`median [interval] (paper's value)`."""
-    values = [value for value in row["values"].get(metric, []) if value is not None]
+    """`median [interval] (2 of 3 seeds) (paper's value)`."""
+    values = _known(metric, row)
     paper = row["paper"].get(metric)
     if metric == PARAMETERS:
         beside = f" ({paper / 1e6:.0f}M)" if paper else ""
@@ -147,7 +147,7 @@ def _cell(metric: Metric, row: Mapping[str, Any]) -> str:
     if metric in (*SIZES, *RECIPE_SETTINGS):  # the same for every seed
         return (f"{values[0]:g}" if values else "–") + (f" ({paper:g})" if paper is not None else "")
     digits = DECIMALS.get(metric, 1)
-    beside = f" ({paper:.{_paper_digits(paper)}f})" if paper is not None else ""
+    beside = _missing(metric, row) + (f" ({paper:.{_paper_digits(paper)}f})" if paper is not None else "")
     if not values:
         return f"–{beside}"
     if len(values) == 1:
@@ -162,8 +162,19 @@ def _paper_digits(value: float) -> int:
 
 
 def _median(metric: Metric, row: Mapping[str, Any]) -> float | None:
-    values = [value for value in row["values"].get(metric, []) if value is not None]
+    values = _known(metric, row)
     return float(np.median(values)) if values else None
+
+
+def _known(metric: Metric, row: Mapping[str, Any]) -> list[float]:
+    """Without those of seeds whose cell failed, or whose score is not a number."""
+    return [value for value in row["values"].get(metric, []) if is_number(value)]
+
+
+def _missing(metric: Metric, row: Mapping[str, Any]) -> str:
+    """How many seeds have a value, where some have none; nothing where all have none, as of a row without the task."""
+    known = _known(metric, row)
+    return missing_note(len(known), len(row["values"][metric])) if known else ""
 
 
 def write_figures(name: str, table: Table, scores: Scores, directory: Path) -> list[str]:

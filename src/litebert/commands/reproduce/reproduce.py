@@ -22,7 +22,7 @@ from litebert.commands.reproduce.tables.scales import Scale, load_scale
 from litebert.commands.reproduce.tables.table_files import file_names, place_in_paper
 from litebert.commands.result import Result
 from litebert.errors import CheckpointError, ConfigError
-from litebert.files import read_json_object, write_json, write_text
+from litebert.files import finite, read_json_object, write_json, write_text
 from litebert.machine import validate_processes
 from litebert.training.checkpointing.checkpoint import locked_directory
 
@@ -143,7 +143,7 @@ def write_reports(reports: Sequence[TableReport], out: Path, *, title: str, abou
     ordered = sorted(tables.values(), key=lambda table: place_in_paper(table["name"]))
     scales = {table["scale"] for table in ordered}
     content = {"title": title, "about": about if len(scales) == 1 else SEVERAL_SCALES, "tables": ordered}
-    write_json(file, content)
+    write_json(file, finite(content))
     write_text(out / "report.md", report_text(content))
 
 

@@ -11,6 +11,7 @@ from litebert.commands.pretrain.pretrain_settings import PretrainRun
 from litebert.commands.reproduce.cells import Cell, RowCells
 from litebert.commands.reproduce.scheduler import CellPaths
 from litebert.commands.reproduce.tables.table_metrics import SIZES, Metric
+from litebert.files import finite
 from litebert.model.model_stats import parameter_counts
 from litebert.tasks.benchmarks.benchmarks import benchmark_task
 from litebert.training.loop.duration import Duration
@@ -21,7 +22,7 @@ class Scores:
     """What is known of a table."""
 
     values: dict[str, dict[Metric, list[float | None]]]
-    """Row → metric → one value a seed; None where the cell has no result."""
+    """Row → metric → one value a seed; None where the cell has no result, or one that is not a number."""
     records: dict[str, dict[int, list[dict[str, Any]]]]
     """Row → seed → the results of its pretrained model and, in figure 1, of its layers."""
     runs: dict[str, list[str]] = field(default_factory=dict)
@@ -70,7 +71,7 @@ def _metrics(cells: RowCells, paths: CellPaths) -> dict[Metric, float | None]:
     if tasks and None not in tasks.values():
         tasks["average"] = float(np.mean([value for value in tasks.values() if value is not None]))
     sizes = model_sizes(cells.model) if cells.model is not None else {}
-    return found | sizes | (recipe_settings(cells.recipe) if cells.recipe else {}) | tasks
+    return finite(found) | sizes | (recipe_settings(cells.recipe) if cells.recipe else {}) | tasks
 
 
 def model_sizes(cell: Cell) -> dict[Metric, float]:
@@ -98,17 +99,16 @@ def recipe_settings(recipe: str) -> dict[Metric, float | None]:
 def task_score(task: str, record: Mapping[str, Any] | None) -> float | None:
     """The score of a task in percent; of SQuAD the mean of F1 and exact match, as in the paper's averages.
 
-    None without a result, or for a baseline that the task does not have.
+    None without a result, for one that is not a number, as of a run that diverged, or for a baseline that the task does
+    not have.
     """
     if record is None:
         return None
     names = benchmark_task(task).metrics
-    metrics = record["metrics"]
-    if not metrics:
-        return None
-    if set(names) == {"answer_f1", "exact_match"}:
-        return float(np.mean([metrics[name] for name in names]))
-    return metrics[names[0]]
+    metrics = finite(record["metrics"])
+    counted = names if set(names) == {"answer_f1", "exact_match"} else names[:1]
+    values = [metrics.get(name) for name in counted]
+    return None if None in values else float(np.mean(values))
 
 
 def all_cells(rows: Sequence[RowCells]) -> list[Cell]:

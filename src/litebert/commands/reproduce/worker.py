@@ -30,7 +30,7 @@ from litebert.commands.runs.run_directory import RunDirectory
 from litebert.corpus.format.shards import Corpus
 from litebert.corpus.sampling.pretrain_batches import PretrainBatches
 from litebert.errors import CheckpointError, LitebertError, StoppedBySignalError
-from litebert.files import locked, write_json
+from litebert.files import finite, locked, write_json
 from litebert.logs import log_to_stderr
 from litebert.machine import environment
 from litebert.model.io.model_directory import load_model
@@ -80,7 +80,7 @@ def _run_job(job: Job) -> None:
     about = {name: value for name, value in environment().items() if name in ("commit", "processor", "packages")}
     seconds = round(time.perf_counter() - started, 1)
     record = {"key": job.key, "kind": job.kind, **values, "seconds": seconds, "date": date.today().isoformat(), **about}
-    write_json(Path(job.result), record)
+    write_json(Path(job.result), finite(record))
 
 
 def _pretrain(job: Job) -> dict[str, Any]:

@@ -111,7 +111,7 @@ def _result(trials: Sequence[Trial], results: Sequence[TrialResult], paths: Swee
     }
     if metric is None:
         return SweepResult(**values, examples=None, tied=0, best_trial=None, recipe=None, command=None)
-    medians = [each.statistics[metric].median for each in configurations if each.statistics]
+    ranks = [each.rank(metric) for each in configurations]
     by_name = {each.name: each for each in results}
     best = max(
         (by_name[name] for name in configurations[0].trials),
@@ -123,7 +123,7 @@ def _result(trials: Sequence[Trial], results: Sequence[TrialResult], paths: Swee
     return SweepResult(
         **values,
         examples=best.examples,
-        tied=medians.count(medians[0]),
+        tied=ranks.count(ranks[0]),
         best_trial=best.name,
         recipe=recipe,
         command=_command(best_run, recipe),

@@ -4,7 +4,6 @@ They are read from the run directories and do not depend on the order in which t
 """
 
 import json
-import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +14,7 @@ from litebert.commands.finetune_worker import Failure, RunFiles
 from litebert.commands.result import Result
 from litebert.commands.runs.run_directory import RunDirectory
 from litebert.commands.sweep.sweep_settings import SEED, Trial
-from litebert.tasks.metrics.seed_statistics import SeedStatistics, statistics_of
+from litebert.tasks.metrics.seed_statistics import SeedStatistics, statistics_by_metric
 from litebert.tasks.metrics.text_table import Rows, aligned, markdown_table
 from litebert.tasks.output_formats import csv_text
 from litebert.tasks.types.registry import get_task_type
@@ -71,8 +70,18 @@ class Configuration:
     settings: dict[str, Any]
     trials: tuple[str, ...]
     """Names of those in the statistics: all finished ones, collapsed ones only without a replacement."""
+    seeds: int
+    """Number of trials without the replacements: above that of `trials` where some have no scores."""
     statistics: dict[str, SeedStatistics]
     """By metric; empty while no trial is finished."""
+
+    def rank(self, metric: str) -> tuple[int, float]:
+        """The lower the better: how many seeds have no score, then the median.
+
+        Without this order a configuration that diverges with most seeds would win by the one with which it does not.
+        """
+        found = self.statistics.get(metric)
+        return (self.seeds, 0.0) if found is None else (self.seeds - found.trials, -found.median)
 
 
 def result_of(trial: Trial, paths: SweepPaths) -> TrialResult:
@@ -102,20 +111,14 @@ def result_of(trial: Trial, paths: SweepPaths) -> TrialResult:
 
 
 def configurations_of(results: Sequence[TrialResult]) -> tuple[Configuration, ...]:
-    """The trials by configuration, the best median first."""
+    """The trials by configuration: those in which every seed has a score first, by their medians."""
     replaced = _replaced(results)
     groups: dict[str, list[TrialResult]] = {}
     for each in results:
         groups.setdefault(json.dumps(without_seed(each.settings)), []).append(each)
     configurations = [_configuration(group, replaced) for group in groups.values()]
     metric = next((each.metric_for_best_model for each in results if each.metric_for_best_model), "")
-    return tuple(sorted(configurations, key=lambda each: -_median(each, metric)))
-
-
-def _median(configuration: Configuration, metric: str) -> float:
-    """Of the scores; the lowest number without any, and if one is not a number."""
-    median = configuration.statistics[metric].median if configuration.statistics else math.nan
-    return -math.inf if math.isnan(median) else median
+    return tuple(sorted(configurations, key=lambda each: each.rank(metric)))
 
 
 def _replaced(results: Sequence[TrialResult]) -> set[str]:
@@ -137,12 +140,11 @@ def without_seed(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 def _configuration(group: Sequence[TrialResult], replaced: Collection[str]) -> Configuration:
     counted = [each for each in group if each.metrics is not None and each.name not in replaced]
-    scores = [each.metrics or {} for each in counted]
-    names = scores[0] if scores else ()
     return Configuration(
         settings=without_seed(group[0].settings),
         trials=tuple(each.name for each in counted),
-        statistics={name: statistics_of([metrics[name] for metrics in scores]) for name in names},
+        seeds=sum(each.replaces is None for each in group),
+        statistics=statistics_by_metric([each.metrics for each in counted]),
     )
 
 
@@ -155,7 +157,7 @@ class SweepResult(Result):
     examples: int | None
     """Number of development examples."""
     configurations: tuple[Configuration, ...]
-    """The best median first; equal ones in the order of the grid."""
+    """Those in which every seed has a score first, the best median first; equal ones in the order of the grid."""
     trials: tuple[TrialResult, ...]
     """In the order of the grid, replacements last."""
     tied: int
@@ -208,10 +210,13 @@ def trial_rows(trials: Sequence[TrialResult]) -> Rows:
 
 def configuration_rows(configurations: Sequence[Configuration], metric: str) -> Rows:
     """A table with a row for each configuration: one metric over its seeds."""
-    rows = [["configuration", "trials", f"median {metric}", "95 % interval of the median", "mean ± std", "best"]]
+    rows = [["configuration", "trials", f"median {metric}", "interval of the median", "mean ± std", "best"]]
     for each in configurations:
         name = ", ".join(f"{path} {value}" for path, value in each.settings.items()) or "(all seeds)"
-        rows.append([name, *(_cells(each.statistics[metric]) if each.statistics else ["0", "", "", "", ""])])
+        found = each.statistics.get(metric)
+        counted = found.trials if found else 0
+        trials = str(counted) if counted == each.seeds else f"{counted} of {each.seeds} seeds"
+        rows.append([name, trials, *(_cells(found) if found else [""] * 4)])
     return rows
 
 
@@ -245,6 +250,7 @@ def _metric_names(trials: Sequence[TrialResult]) -> list[str]:
 def _cells(statistics: SeedStatistics) -> list[str]:
     interval, spread = "", ""
     if statistics.median_interval is not None:
-        interval = "{:.4f} to {:.4f}".format(*statistics.median_interval)
+        low, high = statistics.median_interval
+        interval = f"{statistics.interval_name} {low:.4f} to {high:.4f}"
         spread = f"{statistics.mean:.4f} ± {statistics.std:.4f}"
-    return [str(statistics.trials), f"{statistics.median:.4f}", interval, spread, f"{statistics.best:.4f}"]
+    return [f"{statistics.median:.4f}", interval, spread, f"{statistics.best:.4f}"]

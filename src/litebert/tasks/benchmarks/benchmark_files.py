@@ -188,7 +188,7 @@ def checked_glue_file(path: Path, split: BenchmarkSplit, directory: Path) -> str
     """The content of a submission file for a split; DataError unless it has a prediction for each of its examples."""
     table = read_tsv(path)
     numbers, predictions = table.texts("index"), table.texts("prediction")
-    data = split.read(directory)
+    data, allowed = split.read(directory), benchmark_task(split.task).score_range
     if len(numbers) != len(data.examples):
         raise DataError(
             f"{path}: {len(numbers)} predictions for the {len(data.examples)} rows of {data.path}; predict that file"
@@ -199,6 +199,12 @@ def checked_glue_file(path: Path, split: BenchmarkSplit, directory: Path) -> str
         if not (value in data.labels if data.labels else NUMBER.fullmatch(value)):
             expected = f"one of {', '.join(data.labels)}" if data.labels else "a number"
             raise DataError(f"{path}:{row.line}: field 'prediction': {value!r}, expected {expected}")
+        if allowed and not allowed[0] <= float(value) <= allowed[1]:
+            low, high = allowed
+            raise DataError(
+                f"{path}:{row.line}: field 'prediction': {value}, expected a number from {low:g} to {high:g}, because "
+                "the leaderboard refuses others; clip it"
+            )
     return glue_file(data.examples, predictions)
 
 

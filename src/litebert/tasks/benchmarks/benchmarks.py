@@ -51,6 +51,8 @@ class BenchmarkTask:
     """Column of a genre."""
     labels: tuple[str, ...] | None = None
     """In the order of google-research/albert."""
+    score_range: tuple[float, float] | None = None
+    """Scores outside it are refused by the leaderboard."""
     ranked_label: str | None = None
     """Label of the one positive candidate where the pairs with the same first text can be ranked."""
     metrics: tuple[str, ...] = ("accuracy",)
@@ -144,6 +146,7 @@ BENCHMARKS: Final[Mapping[str, BenchmarkTask]] = MappingProxyType(
             label="score",
             slice="genre",
             metrics=("pearson", "spearman"),
+            score_range=(0.0, 5.0),
         ),
         "qqp": _glue(
             *("QQP", (363_846, 40_430, 390_965), "question1", "question2"),

@@ -4,7 +4,7 @@ Candidates are the pairs of the benchmark's files with the same first text. Sour
 5.1, which the paper follows for its submission; development results stay those of pure classification there.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -37,17 +37,31 @@ def predict_ranked(
 
 
 def other_candidates(split: BenchmarkSplit, directory: Path, examples: Sequence[Example]) -> list[Example]:
-    """The pairs of the benchmark's other files with the first text of an example, each once, without their labels."""
+    """The pairs of the benchmark's other files with the first text of an example, each once, without their labels.
+
+    The official file of the split is one of them where the examples are those of a file of your own.
+    """
+    own = split.path(directory)
     questions, seen = {each.text for each in examples}, {each.texts for each in examples}
     found = []
     for name in available_splits(split.task, directory, start=""):
-        if name == split.split:
+        other = BenchmarkSplit(task=split.task, split=name)
+        if other.path(directory).samefile(own):
             continue
-        for each in BenchmarkSplit(task=split.task, split=name).read(directory).examples:
+        for each in other.read(directory).examples:
             if each.text in questions and each.texts not in seen:
                 seen.add(each.texts)
                 found.append(replace(each, target=None))
     return found
+
+
+def independent_decisions(examples: Sequence[Example]) -> float:
+    """The effective number of decisions after a ranking: as many independent ones vary the accuracy as much.
+
+    Two pairs of one first text are both right or both wrong. Source: Kish (1965), with an intraclass correlation of 1.
+    """
+    counts = Counter(each.text for each in examples).values()
+    return len(examples) ** 2 / sum(count * count for count in counts)
 
 
 def rank_candidates(

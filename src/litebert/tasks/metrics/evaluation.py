@@ -2,13 +2,13 @@
 
 import math
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from itertools import pairwise
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import numpy as np
 
-from litebert.tasks.metrics.metrics import METRICS, Calibration
+from litebert.tasks.metrics.metrics import METRICS, Calibration, wilson_interval
 from litebert.tasks.metrics.text_table import aligned
 
 LENGTH_LIMITS: Final = (0, 16, 32, 64, 128, 256, 512)
@@ -49,6 +49,11 @@ class Evaluation:
     def has_scores(self) -> bool:
         """Whether any metric is a number; none is for a model whose weights have diverged."""
         return not all(map(math.isnan, self.metrics.values()))
+
+    def with_decisions(self, decisions: float) -> Self:
+        """The same, with the interval of the accuracy for this effective number of independent decisions."""
+        share = float(np.trace(np.array(self.confusion_matrix))) / self.examples
+        return replace(self, accuracy_interval=wilson_interval(share * decisions, decisions))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""

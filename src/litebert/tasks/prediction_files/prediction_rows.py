@@ -28,6 +28,7 @@ JSON: Final = ".json"
 PREDICTION_ENDINGS: Final = (*TABLE_ENDINGS, JSON, *CONLL_SUFFIXES)
 PREDICTION: Final = "prediction"
 ID: Final = "id"
+INDEX: Final = "index"
 SENTENCE: Final = "sentence"
 WORD: Final = "word"
 
@@ -58,12 +59,15 @@ class ExampleRows:
     """Id of each row of the file; None where it has none."""
     positions: tuple[int, ...]
     """Of each example among all rows of the file; the others are blank or have no label."""
+    is_numbered: bool = False
+    """Whether a column `index` has the position of an example, as in GLUE's format for the predictions of a split."""
 
     @classmethod
     def of(cls, data: LabelledData, table: Table | None) -> Self:
         """The rows of `data` in its table; None: its file is no table, so that every row is an example."""
         if table is None or data.lines is None:
-            return cls(data.path, tuple(each.id for each in data.examples), (*range(len(data.examples)),))
+            ids = tuple(each.id for each in data.examples)
+            return cls(data.path, ids, (*range(len(ids)),), is_numbered=not any(ids))
         position_of = {row.line: position for position, row in enumerate(table.rows)}
         positions = tuple(position_of[line] for line in data.lines)
         ids = table.texts(ID) if ID in table.columns else [None] * len(table.rows)
@@ -75,7 +79,7 @@ class ExampleRows:
         return tuple(self.all_ids[position] for position in self.positions)
 
     def order(self, predicted: Table) -> Table:
-        """The rows of a prediction file in the order of the examples, by their ids if it has them.
+        """The rows of a prediction file in the order of the examples, by their ids or numbers if it has them.
 
         Otherwise the file has a row for each example, or for each row of the file, as `predict` writes. DataError where
         an example has no prediction or several.
@@ -85,13 +89,25 @@ class ExampleRows:
             return replace(predicted, rows=tuple(self._matched(predicted)))
         rows, count = predicted.rows, len(self.positions)
         if len(rows) == count:
-            return predicted
+            is_numbered = self.is_numbered and INDEX in predicted.columns
+            return replace(predicted, rows=self._by_number(predicted)) if is_numbered else predicted
         if len(rows) == len(self.all_ids):
             return replace(predicted, rows=tuple(rows[position] for position in self.positions))
         raise DataError(
             f"{predicted.path}:{rows[-1].line}: the last of {len(rows)} predictions, but {self.source} has {count} "
             f"examples; write one for each example, in their order, or a column {ID!r} in both files"
         )
+
+    def _by_number(self, predicted: Table) -> tuple[Row, ...]:
+        found = dict(zip(predicted.texts(INDEX), predicted.rows, strict=True))
+        numbers = [str(position) for position in range(len(self.positions))]
+        if missing := [number for number in numbers if number not in found]:
+            raise DataError(
+                f"{predicted.path}: field {INDEX!r}: no row has {missing[0]}, expected each number from 0 to "
+                f"{numbers[-1]} once, the position of the example in {self.source}; correct it, or remove the column "
+                "if the rows are in the order of the examples"
+            )
+        return tuple(found[number] for number in numbers)
 
     def _matched(self, predicted: Table) -> list[Row]:
         names = predicted.unique_texts(ID, advice="write one prediction for each")

@@ -15,7 +15,7 @@ from typing import Final
 
 from litebert.errors import DataError
 from litebert.randomness import rng_for
-from litebert.tasks.labelled_data import LabelledData, LabelledExample, input_key
+from litebert.tasks.labelled_data import LabelledData, LabelledExample, group_of, input_key
 from litebert.tasks.readers.label_columns import NUMBER
 
 logger = logging.getLogger(__name__)
@@ -108,7 +108,7 @@ def _groups(examples: Sequence[LabelledExample]) -> list[list[int]]:
     """
     members: dict[Hashable, list[int]] = {}
     for index, example in enumerate(examples):
-        members.setdefault(example.group if example.group is not None else example.split_key, []).append(index)
+        members.setdefault(group_of(example), []).append(index)
     soft = {index for index, each in enumerate(examples) if getattr(each, "soft_label", None) is not None}
     return [group for group in members.values() if soft.isdisjoint(group)]
 

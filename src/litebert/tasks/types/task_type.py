@@ -277,10 +277,12 @@ def measured(
     )
 
 
-def chance_level(name: str, value: float, examples: int) -> str | None:
-    """Why a correlation is no better than chance: that of unrelated variables has a standard error of 1 / √examples."""
-    noise = 2 / sqrt(examples)
-    if value > noise:
+def chance_level(name: str, value: float, examples: int, *, variance: float = 1.0) -> str | None:
+    """Why a correlation is no better than chance: at most two standard errors of that of unrelated variables.
+
+    Its square is `variance` / `examples`: 1 / examples for two numbers or two labels, less for more labels.
+    """
+    if value > 2 * sqrt(variance / examples):
         return None
     return f"predictions at chance level ({name} {value:.3f}, which chance reaches on {examples:,} examples)"
 

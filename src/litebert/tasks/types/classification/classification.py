@@ -172,7 +172,22 @@ def class_collapse(evaluation: Evaluation) -> str | None:
     used = [name for name, column in columns if any(column)]
     if len(used) == 1:
         return f"predicts {used[0]!r} for every example"
-    return chance_level("Matthews correlation", matthews_of_confusion(matrix), evaluation.examples)
+    value, variance = matthews_of_confusion(matrix), chance_variance(matrix)
+    return chance_level("Matthews correlation", value, evaluation.examples, variance=variance)
+
+
+def chance_variance(confusion: Sequence[Sequence[int]]) -> float:
+    """The variance of `matthews_of_confusion` times the number of examples, for predictions unrelated to the labels.
+
+    It is 1 for two labels, and 1 / (C - 1) for C labels of which each is as frequent as the others. The correlation is
+    the sum of the covariances of the indicators of each label, divided by the square root of the product of their
+    variances; that of unrelated ones has the variance tr(ST) / (tr(S) tr(T)) / examples, where S and T are the
+    covariance matrices of the true and of the predicted labels. Both have at least two labels.
+    """
+    counts = np.asarray(confusion, dtype=np.float64)
+    shares = [counts.sum(axis) / counts.sum() for axis in (1, 0)]
+    true, predicted = (np.diag(each) - np.outer(each, each) for each in shares)
+    return float((true * predicted).sum() / (np.trace(true) * np.trace(predicted)))
 
 
 def matthews_of_confusion(confusion: Sequence[Sequence[int]]) -> float:
