@@ -4,8 +4,11 @@ The manifest has the SHA-256 of each file, so that a reader detects a single fli
 """
 
 import contextlib
+import ctypes
+import glob
 import os
 import shutil
+import sys
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
@@ -19,10 +22,14 @@ MANIFEST = "SHA256SUMS"
 def atomic_directory(path: Path) -> Iterator[Path]:
     """A temporary directory that is renamed to `path` if the block succeeds and removed if it fails.
 
-    An existing `path` is replaced. The manifest is written last, just before the rename.
+    An existing `path` is replaced, that of a symbolic link too: the link stays. The manifest is written last, just
+    before the rename. What killed processes have left beside `path` is removed. Raises CheckpointError for the current
+    directory, which would be deleted.
     """
+    path = path.resolve()
+    if path.is_dir() and path.samefile(Path()):
+        raise CheckpointError(f"{path}: is the current directory, which cannot be replaced; name a directory in it")
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    old = path.with_name(f".{path.name}.{os.getpid()}.old")
     with translate_os_errors(path):
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -30,19 +37,55 @@ def atomic_directory(path: Path) -> Iterator[Path]:
             temporary.mkdir()
             yield temporary
             write_manifest(temporary)
-            try:
-                if path.exists():
-                    path.rename(old)
-                temporary.rename(path)
-            except BaseException:
-                if old.exists() and not path.exists():
-                    old.rename(path)
-                raise
+            if not (path.is_dir() and _exchange(temporary, path)):
+                _rename(temporary, path)
             fsync(path.parent)
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
-            if path.exists():
-                shutil.rmtree(old, ignore_errors=True)
+            if path.exists():  # otherwise an older one beside it may be the only copy
+                _remove_leftovers(path)
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Exchange two directories at once, so that there is no moment without `other`; False where the system cannot."""
+    rename = getattr(ctypes.CDLL(None), "renameat2", None) if sys.platform == "linux" else None
+    return rename is not None and not rename(_HERE, os.fsencode(one), _HERE, os.fsencode(other), _RENAME_EXCHANGE)
+
+
+_HERE, _RENAME_EXCHANGE = -100, 2
+"""AT_FDCWD, for paths that are not relative to an open directory, and the flag, in the headers of Linux."""
+
+
+def _rename(temporary: Path, path: Path) -> None:
+    """Rename to `path`, and an older directory there out of the way first; it is put back if that fails."""
+    old = path.with_name(f".{path.name}.{os.getpid()}.old")
+    try:
+        if path.exists():
+            path.rename(old)
+        temporary.rename(path)
+    except BaseException:
+        if old.exists() and not path.exists():
+            old.rename(path)
+        raise
+
+
+def _remove_leftovers(path: Path) -> None:
+    """Remove the temporary and older directories of this process, and of processes that no longer run."""
+    for leftover in path.parent.glob(f".{glob.escape(path.name)}.*"):
+        number, _, suffix = leftover.name.removeprefix(f".{path.name}.").partition(".")
+        if number.isdigit() and suffix in ("tmp", "old") and leftover.is_dir() and not _is_other_process(int(number)):
+            shutil.rmtree(leftover, ignore_errors=True)
+
+
+def _is_other_process(number: int) -> bool:
+    """Whether another process with this id runs."""
+    try:
+        os.kill(number, 0)  # no signal, only the check
+    except ProcessLookupError:
+        return False
+    except OSError:  # of another user
+        return True
+    return number != os.getpid()
 
 
 def write_manifest(directory: Path) -> None:

@@ -1,10 +1,13 @@
 """Directories with a manifest are written completely or not at all, and damaged files are found."""
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from litebert import manifest
 from litebert.errors import CheckpointError, DataError
 from litebert.files import write_bytes
 from litebert.manifest import MANIFEST, atomic_directory, read_manifest, verify_manifest
@@ -66,6 +69,7 @@ def test_failed_atomic_directory_leaves_the_old_one(tmp_path):
 @pytest.mark.parametrize("failing", [0, 1], ids=["old away", "new in place"])
 def test_interrupted_rename_leaves_the_old_directory(tmp_path, monkeypatch, failing):
     make(tmp_path / "d", a="old")
+    monkeypatch.setattr(manifest, "_exchange", lambda one, other: False)
     rename, renamed = Path.rename, []
 
     def interrupted(self, target):
@@ -86,6 +90,65 @@ def test_atomic_directory_replaces_the_old_one(tmp_path):
     make(tmp_path / "d", b="new")
     assert contents(tmp_path / "d") == {"b", MANIFEST}
     assert contents(tmp_path) == {"d"}
+
+
+@pytest.mark.parametrize("can_exchange", [True, False])
+def test_existing_directory_is_replaced_with_and_without_the_exchange(tmp_path, monkeypatch, can_exchange):
+    if not can_exchange:
+        monkeypatch.setattr(manifest, "_exchange", lambda one, other: False)
+    make(tmp_path / "d", a="old")
+    make(tmp_path / "d", a="new")
+    assert (tmp_path / "d" / "a").read_text() == "new"
+    assert contents(tmp_path) == {"d"}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="renameat2 is of Linux")
+def test_directory_is_there_at_every_moment_of_its_replacement(tmp_path, monkeypatch):
+    make(tmp_path / "d", a="old")
+    monkeypatch.setattr(Path, "rename", None)
+    make(tmp_path / "d", a="new")
+    assert (tmp_path / "d" / "a").read_text() == "new"
+
+
+def test_link_to_a_directory_stays_and_its_target_is_replaced(tmp_path):
+    make(tmp_path / "models" / "first", a="old")
+    (tmp_path / "current").symlink_to("models/first")
+    make(tmp_path / "current", a="new")
+    assert (tmp_path / "current").is_symlink()
+    assert (tmp_path / "models" / "first" / "a").read_text() == "new"
+    assert (contents(tmp_path), contents(tmp_path / "models")) == ({"current", "models"}, {"first"})
+
+
+@pytest.mark.parametrize("name", [".", "../d", "{absolute}"])
+def test_current_directory_is_not_replaced(tmp_path, monkeypatch, name):
+    (tmp_path / "d").mkdir()
+    monkeypatch.chdir(tmp_path / "d")
+    with pytest.raises(CheckpointError, match="/d: is the current directory, which cannot be replaced; name"):
+        make(Path(name.format(absolute=tmp_path / "d")), a="new")
+    assert contents(tmp_path) == {"d"}
+
+
+def test_what_killed_processes_left_is_removed_and_what_others_write_stays(tmp_path):
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    running = os.getppid()
+    for name in (f".d.{ended.pid}.tmp", f".d.{ended.pid}.old", f".d.{running}.tmp", f".d.x.{ended.pid}.tmp", ".d.mine"):
+        (tmp_path / name).mkdir()
+    make(tmp_path / "d", a="new")
+    assert contents(tmp_path) == {"d", f".d.{running}.tmp", f".d.x.{ended.pid}.tmp", ".d.mine"}
+
+
+def test_older_directory_of_a_killed_process_stays_while_there_is_no_newer_one(tmp_path):
+    old = tmp_path / ".d.999999999.old"
+    old.mkdir()
+
+    def fail() -> None:
+        with atomic_directory(tmp_path / "d"):
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail()
+    assert old.is_dir()
 
 
 @pytest.mark.parametrize("damage", ["flip", "truncate", "delete"])

@@ -194,6 +194,25 @@ def test_export_replaces_an_export_and_nothing_else(saved, tmp_path, caplog):
         export_model(saved["masked"], saved["classifier"])
 
 
+def test_export_never_deletes_the_model_that_is_exported(saved, tmp_path):
+    source = shutil.copytree(saved["masked"], tmp_path / "m")
+    export_model(source, tmp_path / "out")
+    shutil.copytree(tmp_path / "out" / "onnx", source / "onnx")
+    for out in (source, tmp_path):
+        with pytest.raises(ConfigError, match=r"m lies there and would be deleted; choose another directory"):
+            export_model(source, out)
+    assert (source / "model.safetensors").is_file()
+
+
+@pytest.mark.parametrize("other", ["model.safetensors", "index.html", "onnx/mine.onnx"])
+def test_export_does_not_replace_an_export_with_other_files(saved, tmp_path, other):
+    export_model(saved["masked"], tmp_path / "out")
+    (tmp_path / "out" / other).write_text("mine")
+    with pytest.raises(CheckpointError, match=f"holds other files, such as {other}, which would be deleted; choose"):
+        export_model(saved["masked"], tmp_path / "out")
+    assert (tmp_path / "out" / other).read_text() == "mine"
+
+
 def test_another_head_of_the_model_can_be_exported(saved, tmp_path):
     (graph,) = export_model(saved["classifier"], tmp_path / "out", as_model="SentenceEmbedder")
     names = [each.name for each in onnx.load(graph.path).graph.output]

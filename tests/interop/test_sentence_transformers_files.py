@@ -1,5 +1,6 @@
 """sentence-transformers computes the embeddings and the class probabilities of litebert."""
 
+import json
 import sys
 
 import numpy as np
@@ -7,11 +8,12 @@ import pytest
 import torch
 
 from litebert import embed
-from litebert.errors import ConfigError
+from litebert.errors import CheckpointError, ConfigError
 from litebert.inference.predictor import Predictor
 from litebert.interop.convert_weights import convert
 from litebert.manifest import verify_manifest
-from litebert.model.io.model_directory import save_model
+from litebert.model.io.model_directory import load_model, save_model
+from litebert.model.io.model_spec import read_model_spec
 from litebert.model.models import ForPretraining, ForSequenceClassification, SentenceEmbedder
 from support.models.model_builders import MODERN, perturbed
 from support.models.tolerances import close_to
@@ -79,6 +81,78 @@ def test_embeddings_trained_by_sentence_transformers_are_read_back(
     assert model.encode(TEXTS) == close_to(after)
     assert abs(after - before).max() > 1e-3
     assert embed(tmp_path / "trained", TEXTS) == close_to(after)
+
+
+@pytest.mark.parametrize("pooling", ["mean", "cls"])
+@pytest.mark.filterwarnings("ignore")
+def test_pooling_and_length_of_sentence_transformers_are_read_and_converted(
+    sentence_transformers, tiny_tokenizer, small_config, tmp_path, pooling
+):
+    from sentence_transformers.models import Pooling, Transformer
+
+    source = save_model(perturbed(SentenceEmbedder(small_config)), tmp_path / "m", extra_files=tiny_tokenizer.files())
+    modules = [Transformer(str(source), max_seq_length=16), Pooling(small_config.hidden_size, pooling)]
+    theirs = sentence_transformers.SentenceTransformer(modules=modules, device="cpu")
+    theirs.save(str(tmp_path / "theirs"))
+    convert(str(tmp_path / "theirs"), tmp_path / "own", to="litebert")
+    convert(str(tmp_path / "theirs"), tmp_path / "back", to="sentence-transformers")
+    back = sentence_transformers.SentenceTransformer(str(tmp_path / "back"), device="cpu")
+    assert back.max_seq_length == 16
+    expected = theirs.encode(TEXTS)
+    assert back.encode(TEXTS) == close_to(expected / np.linalg.norm(expected, axis=1, keepdims=True))
+    for directory in ("theirs", "own", "back"):
+        assert Predictor.load(tmp_path / directory).embed(TEXTS, normalize=False) == close_to(expected), directory
+
+
+def write_modules(directory, *types, pooling=None, **files):
+    listed = [{"path": "1_Pooling" if name == "Pooling" else "", "type": f"x.models.{name}"} for name in types]
+    (directory / "1_Pooling").mkdir()
+    contents = {"modules.json": listed, "1_Pooling/config.json": pooling or {}, **files}
+    for name, content in contents.items():
+        (directory / name).write_text(json.dumps(content))
+
+
+@pytest.mark.parametrize(
+    ("pooling", "files", "expected"),
+    [
+        ({"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": False}, {}, ("cls", None)),
+        ({"pooling_mode": ["cls"]}, {"sentence_bert_config.json": {"max_seq_length": 16}}, ("cls", 16)),
+        ({}, {"sentence_bert_config.json": {"max_seq_length": None}}, ("mean", None)),
+        ({}, {"sentence_albert_config.json": {"max_seq_length": 4096}}, ("mean", None)),
+    ],
+)
+def test_settings_of_each_version_of_sentence_transformers_are_read(small_config, tmp_path, pooling, files, expected):
+    directory = save_model(SentenceEmbedder(small_config), tmp_path / "m")
+    write_modules(directory, "Transformer", "Pooling", "Normalize", pooling=pooling, **files)
+    spec = read_model_spec(directory)
+    assert (spec.pooling, spec.max_length) == expected
+
+
+@pytest.mark.parametrize(
+    ("types", "pooling", "message"),
+    [
+        (["Transformer", "Pooling", "Dense"], {}, r"modules\.json: has a module Dense, expected Transformer, Pooling"),
+        (
+            ["Transformer", "Pooling"],
+            {"pooling_mode_max_tokens": True},
+            "config.json: pooling is max, expected mean",
+        ),
+        (["Transformer", "Pooling"], {"pooling_mode": ["mean", "max"]}, "config.json: pooling is mean and max, exp"),
+    ],
+)
+def test_vectors_that_litebert_does_not_compute_are_refused(small_config, tmp_path, types, pooling, message):
+    directory = save_model(SentenceEmbedder(small_config), tmp_path / "m")
+    write_modules(directory, *types, pooling=pooling)
+    with pytest.raises(ConfigError, match=f"{message}.* to use the encoder alone$"):
+        load_model(directory)
+
+
+@pytest.mark.parametrize("modules", ["{", "{}", "[1]", '[{"type": "Pooling"}]'])
+def test_damaged_modules_of_sentence_transformers_are_refused(small_config, tmp_path, modules):
+    directory = save_model(SentenceEmbedder(small_config), tmp_path / "m")
+    (directory / "modules.json").write_text(modules)
+    with pytest.raises(CheckpointError, match=r"modules\.json: .*; take a fresh copy$"):
+        load_model(directory)
 
 
 def train(model, sentence_transformers, *, steps):

@@ -11,11 +11,14 @@ from litebert.errors import ConfigError
 from litebert.inference.predictor import Predictor
 from litebert.model.io.model_directory import save_model
 from litebert.model.models import ForSequenceClassification
+from litebert.serving import served_model
 from litebert.serving.loaded_model import load
 from litebert.serving.model_registry import directories_by_name
+from litebert.serving.routes import prediction_routes
 from litebert.serving.serve_settings import ServeSettings
 from litebert.serving.server_state import API_KEY, read_api_key
 from litebert.tasks.input_settings import InputSettings
+from litebert.tokenization.tokenizer import Tokenizer
 from support.models.tolerances import close_to
 from support.programs.serving import Application, post_scope
 
@@ -123,6 +126,55 @@ def test_fill_mask_limits_the_candidates_of_all_masks(saved):
         response = running.ask("/fill-mask", {"inputs": "[MASK] " * 11, "top_k": 1000})
     assert response.status_code == 413
     assert "11000 candidates for all masks, the limit of one request is 10000" in response.json()["error"]
+
+
+def test_tokens_of_all_texts_of_a_request_are_limited(small, monkeypatch):
+    monkeypatch.setattr(served_model, "MAX_REQUEST_TOKENS", 250)
+    for route in ("/tokenize", "/token-classification"):
+        assert small.ask(route, {"inputs": ["good " * 10] * 3}).status_code == 200
+        response = small.ask(route, {"inputs": ["good " * 30] * 3})
+        assert response.status_code == 413
+        assert "tokens, the limit of one request is 250; send several requests" in response.json()["error"]
+
+
+def test_long_responses_are_made_in_a_thread(small, monkeypatch):
+    threads = []
+    real = served_model.json_list
+
+    def json_list(values):
+        threads.append(threading.current_thread())
+        return real(values)
+
+    for module in (served_model, prediction_routes):
+        monkeypatch.setattr(module, "json_list", json_list)
+    monkeypatch.setattr(served_model, "INLINE_CHARACTERS", 100)
+    for route in ("/tokenize", "/token-classification"):
+        assert small.ask(route, {"inputs": "good " * 30}).status_code == 200
+    assert len(threads) == 2
+    assert threading.main_thread() not in threads
+
+
+def test_equal_texts_are_tokenized_once_and_far_too_long_ones_not_at_all(saved, monkeypatch):
+    tokenized = []
+    real = Tokenizer.encode_batch
+
+    def encode_batch(self, texts):
+        tokenized.extend(texts)
+        return real(self, texts)
+
+    with Application(saved["regressor"]) as application:
+        monkeypatch.setattr(Tokenizer, "encode_batch", encode_batch)
+        (model,) = application.state.models
+        monkeypatch.setattr(model._batcher, "_answers", lambda operation, batch: [1.0] * len(batch))
+        body = {"query": "a film", "texts": ["good", "bad", "good"]}
+        assert application.ask("/rerank", body).status_code == 200
+        assert tokenized == ["a film", "good", "bad"]
+        tokenized.clear()
+        response = application.ask("/rerank", {**body, "query": "a " * 5000})
+        assert response.status_code == 413
+        assert 'has 10000 characters, the limit is 96 tokens; shorten it, or set "truncate"' in response.json()["error"]
+        assert not tokenized
+        assert application.ask("/rerank", {**body, "query": "a " * 5000, "truncate": True}).status_code == 200
 
 
 @pytest.fixture(scope="module")
@@ -444,6 +496,34 @@ def test_client_that_leaves_while_it_sends_is_counted_and_not_answered(saved):
         assert b"litebert_disconnects_total 1.0" in application.state.metrics.exposition()
 
 
+@pytest.mark.parametrize(("last", "disconnects"), [(True, 0.0), (False, 1.0)], ids=["complete", "partial"])
+@pytest.mark.parametrize("path", ["/", "/page/page.js"])
+def test_file_that_was_sent_completely_is_no_disconnect(saved, path, last, disconnects):
+    """Servers report after the last byte that the client has gone, while the application still closes the file."""
+
+    async def ask(application):
+        has_gone = asyncio.Event()
+        messages = [{"type": "http.request", "body": b"", "more_body": False}]
+
+        async def receive():
+            if messages:
+                return messages.pop()
+            await has_gone.wait()
+            return {"type": "http.disconnect"}
+
+        async def send(message):
+            is_last = message["type"] == "http.response.body" and not message.get("more_body", False)
+            if is_last == last:
+                has_gone.set()
+                await asyncio.sleep(0 if last else 0.1)
+
+        await application.app({**post_scope(path), "method": "GET"}, receive, send)
+
+    with Application(saved["regressor"]) as application:
+        application.run(ask(application))
+        assert f"litebert_disconnects_total {disconnects}".encode() in application.state.metrics.exposition()
+
+
 def test_more_requests_than_the_limit_are_refused_before_they_are_read(blocked):
     application, _ = blocked
     application.state.settings = application.state.settings.replace(max_requests=2)
@@ -451,6 +531,8 @@ def test_more_requests_than_the_limit_are_refused_before_they_are_read(blocked):
     refused = [each for each in responses if each.status_code == 429]
     assert len(refused) == 3
     assert all("2 requests are being answered, the limit" in each.text for each in refused)
+    counted = b'litebert_rejected_total{limit="max_requests",model=""} 3.0'
+    assert counted in application.state.metrics.exposition()
     assert application.request("GET", "/health").status_code == 200
     assert application.ask("/tokenize", {"inputs": "film"}).status_code == 200
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from litebert.errors import DataError
+from litebert.errors import DataError, NotFiniteError
 from litebert.serving.http.http_errors import ModelFailedError, OverloadedError, RequestError
 from litebert.serving.micro_batcher import LONGEST_RETRY_SECONDS, Entry, MicroBatcher
 from litebert.serving.model_operations import Operation
@@ -16,6 +16,7 @@ from litebert.serving.served_model import _entry_times
 from litebert.serving.server_metrics import ServerMetrics
 
 CLASSIFY, EMBED = Operation("classify"), Operation("embed")
+NAMES = ("a", "bad", "broken", "diverged", "b")
 
 
 class Model:
@@ -32,6 +33,10 @@ class Model:
             raise DataError("bad example")
         if "broken" in examples:
             raise ZeroDivisionError
+        if "diverged" in examples:
+            raise NotFiniteError("the model")
+        if "lost" in examples:
+            return []
         return [2 * example for example in examples]
 
 
@@ -108,6 +113,59 @@ def test_full_queue_rejects_requests_with_the_time_to_retry():
     asyncio.run(scenario())
 
 
+@pytest.mark.parametrize(("sizes", "is_accepted"), [((4,), True), ((5,), False), ((2, 3), False), ((100,), False)])
+def test_request_waits_only_if_the_queue_has_room_for_all_of_it(sizes, is_accepted):
+    model = Model()
+
+    async def scenario() -> bool:
+        batches = batcher(model, max_queue_tokens=10)
+        first = await waiting_behind_one(batches)
+        second = asyncio.create_task(batches.submit(CLASSIFY, [("second", 6)]))
+        await asyncio.sleep(0)
+        third = asyncio.create_task(batches.submit(CLASSIFY, [("third", size) for size in sizes]))
+        await asyncio.sleep(0)
+        model.may_answer.set()
+        found = await asyncio.gather(first, second, third, return_exceptions=True)
+        await batches.close()
+        return not isinstance(found[2], OverloadedError)
+
+    assert asyncio.run(scenario()) is is_accepted
+
+
+def test_request_larger_than_the_queue_waits_while_nothing_else_does():
+    model = Model()
+
+    async def scenario() -> list[Any]:
+        batches = batcher(model, max_queue_tokens=10)
+        first = await waiting_behind_one(batches)
+        large = asyncio.create_task(batches.submit(CLASSIFY, [("large", 100)]))
+        await asyncio.sleep(0)
+        with pytest.raises(OverloadedError, match="100 tokens wait"):
+            await batches.submit(CLASSIFY, [("small", 1)])
+        model.may_answer.set()
+        found = [answers(each)[0] for each in await asyncio.gather(first, large)]
+        await batches.close()
+        return found
+
+    assert asyncio.run(scenario()) == ["firstfirst", "largelarge"]
+
+
+def test_unexpected_error_between_batches_fails_one_batch_and_the_next_is_answered(caplog):
+    model = Model()
+    model.may_answer.set()
+
+    async def scenario() -> list[Any]:
+        batches = batcher(model)
+        with pytest.raises(ModelFailedError):
+            await asyncio.wait_for(batches.submit(CLASSIFY, [("lost", 1), ("lost", 1)]), 10)
+        found = answers(await asyncio.wait_for(batches.submit(CLASSIFY, [("next", 1)]), 10))
+        await batches.close()
+        return found
+
+    assert asyncio.run(scenario()) == ["nextnext"]
+    assert "the model failed on an input: ValueError" in caplog.text
+
+
 @pytest.mark.parametrize(("speed", "seconds"), [(10.0, 5), (1000.0, 1), (0.1, LONGEST_RETRY_SECONDS)])
 def test_time_to_retry_is_the_time_that_the_queue_takes(speed, seconds):
     batches = batcher(Model(), max_queue_tokens=50)
@@ -159,7 +217,7 @@ def test_example_that_fails_does_not_fail_the_others_of_its_batch():
     async def scenario() -> list[Any]:
         batches = batcher(model)
         first = await waiting_behind_one(batches)
-        others = [asyncio.create_task(batches.submit(CLASSIFY, [(name, 1)])) for name in ("a", "bad", "broken", "b")]
+        others = [asyncio.create_task(batches.submit(CLASSIFY, [(name, 1)])) for name in NAMES]
         await asyncio.sleep(0)
         model.may_answer.set()
         await first
@@ -167,11 +225,11 @@ def test_example_that_fails_does_not_fail_the_others_of_its_batch():
         await batches.close()
         return results
 
-    good, bad, broken, also_good = asyncio.run(scenario())
+    good, bad, broken, diverged, also_good = asyncio.run(scenario())
     assert (answers(good), answers(also_good)) == (["aa"], ["bb"])
     assert type(bad) is RequestError
     assert str(bad) == "bad example"
-    assert type(broken) is ModelFailedError
+    assert type(broken) is type(diverged) is ModelFailedError
 
 
 def test_closing_answers_what_waits():

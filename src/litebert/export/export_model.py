@@ -13,10 +13,11 @@ from litebert.export.model_graph import build_graph
 from litebert.export.reference_outputs import compare
 from litebert.files import README, write_bytes, write_json
 from litebert.manifest import atomic_directory
-from litebert.model.io.model_directory import check_replaceable, load_model, spec_of
+from litebert.model.io.model_directory import load_model, spec_of
 from litebert.model.io.model_spec import CONFIG, MASKED_LANGUAGE_MODELS, read_model_spec, to_json
+from litebert.model.io.replaced_directories import BESIDE_WEIGHTS, check_replaceable
 from litebert.model.layers.lora import can_be_merged, merged
-from litebert.runtime.export_metadata import GRAPH_FILES, KEY, ExportMetadata
+from litebert.runtime.export_metadata import GRAPH_FILES, KEY, ExportMetadata, is_export
 from litebert.tasks.metrics.text_table import markdown_table
 from litebert.tasks.readers.columns import SavedTask
 from litebert.tasks.types.registry import task_type_of
@@ -50,17 +51,19 @@ def export_model(
 
     Args:
         source: a model directory.
-        out: must be new, empty or an export directory.
+        out: must be new, empty, or an export directory without further files.
         precisions: one file for each; a graph in another precision that `out` has is removed, with a line in the log.
         as_model: export the encoder with this head, which the source has weights for, instead of its own.
 
     Raises:
         CheckpointError: the source lacks weights, or `out` holds other files.
-        ConfigError: the graph does not fit into one file, or cannot express the task.
+        ConfigError: the graph does not fit into one file, or cannot express the task, or `out` is or holds the source.
         NotFiniteError: outputs of the model are not finite.
         LitebertError: the outputs differ.
     """
-    check_replaceable(out, next((name for name in GRAPH_FILES.values() if (out / name).is_file()), GRAPH_FILES["fp32"]))
+    if source.resolve().is_relative_to(out.resolve()):
+        raise ConfigError(f"{out}: {source} lies there and would be deleted; choose another directory")
+    check_replaceable(out, is_own=is_export(out), names=(*BESIDE_WEIGHTS, *GRAPH_FILES.values()))
     if as_model is None:
         _validate_task(source)
     model: Any = load_model(source, as_model=as_model)
@@ -116,7 +119,7 @@ def _describe(source: Path, model: Any, tokenizer: Tokenizer) -> dict[str, Any]:
     described = {
         "litebert": __version__,
         "model": name,
-        "max_length": config.max_position_embeddings,
+        "max_length": getattr(model, "max_length", None) or config.max_position_embeddings,
         "num_hidden_layers": config.num_hidden_layers,
         "pooling": getattr(model, "pooling", "mean"),
         "pairing": getattr(model, "pairing", None),

@@ -111,7 +111,7 @@ def _parameters(saved: SavedModel) -> dict[str, Tensor]:
 
 def _check_same_model(first: ModelSpec, other: ModelSpec, *, where: str) -> None:
     """Raise ConfigError unless both specs have the same tensors with the same meaning."""
-    for field in ("model", "labels", "problem_type", "pooling", "pairing"):
+    for field in ("model", "labels", "problem_type", "pooling", "max_length", "pairing"):
         one, two = getattr(other, field), getattr(first, field)
         if one != two:
             raise ConfigError(f"{where}: {field} is {one!r} and {two!r}; average models of one kind")

@@ -52,6 +52,7 @@ def validate_no_adapters(saved: SavedModel, *, action: str) -> None:
 
 
 def longest_input(files: Mapping[str, bytes], spec: ModelSpec) -> int:
-    """Tokens that the model reads: those of the settings of its task, if these are kept."""
+    """Tokens that the model reads: those of the settings of its task, if these are kept, or of a `SentenceEmbedder`."""
     settings = json.loads(files.get(INPUT_SETTINGS, files.get(QUESTION_SETTINGS, b"{}")))
-    return min(settings.get("max_length", spec.config.max_position_embeddings), spec.config.max_position_embeddings)
+    positions = spec.config.max_position_embeddings
+    return min(settings.get("max_length", positions), spec.max_length or positions, positions)

@@ -129,7 +129,7 @@ def _read(place: Path, *, as_model: ModelName | None, labels: Collection[str]) -
     """The model at `place`; raises ConfigError for one with adapters, which no other format has."""
     if is_tf_checkpoint(place):
         return read_tf_checkpoint(place, as_model=as_model, labels=labels)
-    saved = read_directory(place)
+    saved = read_directory(place, as_model=as_model)
     validate_no_adapters(saved, action="converted")
     return SourceModel(saved.spec, saved.weights, ignored_settings=())
 

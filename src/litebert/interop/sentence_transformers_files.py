@@ -22,6 +22,7 @@ def write_sentence_transformers_files(directory: Path) -> None:
 
 def _files(spec: ModelSpec) -> dict[str, Any]:
     """Name → content of each file, in the format of sentence-transformers 2 and later."""
+    longest = min(spec.max_length or spec.config.max_position_embeddings, spec.config.max_position_embeddings)
     steps = {"": "Transformer", "1_Pooling": "Pooling", "2_Normalize": "Normalize"}
     modules = [
         {"idx": index, "name": str(index), "path": path, "type": f"sentence_transformers.models.{name}"}
@@ -37,6 +38,6 @@ def _files(spec: ModelSpec) -> dict[str, Any]:
     return {
         "modules.json": modules,
         "1_Pooling/config.json": pooling,
-        "sentence_bert_config.json": {"max_seq_length": spec.config.max_position_embeddings, "do_lower_case": False},
+        "sentence_bert_config.json": {"max_seq_length": longest, "do_lower_case": False},
         "config_sentence_transformers.json": {"similarity_fn_name": "cosine"},
     }

@@ -21,8 +21,9 @@ from litebert.manifest import MANIFEST, atomic_directory, verify_manifest
 from litebert.model.config import ModelConfig
 from litebert.model.io.default_labels import default_labels
 from litebert.model.io.hf_weights import MappedWeights
-from litebert.model.io.model_directory import check_replaceable, write_extra_files
+from litebert.model.io.model_directory import write_extra_files
 from litebert.model.io.model_spec import LABELLED, ModelName, ModelSpec, missing_in_albert
+from litebert.model.io.replaced_directories import TF_FILES, check_replaceable
 from litebert.model.io.tensor_names import TensorNames, groups_in, tensor_names
 
 CONFIG: Final = "albert_config.json"
@@ -99,7 +100,7 @@ def write_tf_checkpoint(
     values = tf_config(spec)
     names = {row.litebert: row for row in tensor_names(spec.config)}
     arrays = {str(names[name].tensorflow): _array(tensor, names[name]) for name, tensor in tensors.items()}
-    check_replaceable(directory, CONFIG)
+    check_replaceable(directory, is_own=(directory / CONFIG).is_file(), names=TF_FILES)
     with atomic_directory(directory) as temporary:
         write_bundle(temporary / PREFIX, arrays)
         write_json(temporary / CONFIG, values)

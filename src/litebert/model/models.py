@@ -242,13 +242,19 @@ class ForQuestionAnswering(HubModel):
 
 
 class SentenceEmbedder(HubModel):
-    """One vector per sequence: the mean of its hidden states, or the first."""
+    """One vector per sequence: the mean of its hidden states, or the first.
 
-    def __init__(self, config: ModelConfig, *, pooling: Pooling = "mean", seed: int = 0) -> None:
+    `max_length`: tokens after which a text is truncated; None: as many as the model has positions.
+    """
+
+    def __init__(
+        self, config: ModelConfig, *, pooling: Pooling = "mean", max_length: int | None = None, seed: int = 0
+    ) -> None:
         super().__init__()
         self.config = config
         self.encoder = Encoder(config, pooler=False)
         self.pooling = pooling
+        self.max_length = max_length
         initialize(self, scale=config.initializer_range, seed=seed)
 
     def forward(

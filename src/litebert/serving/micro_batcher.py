@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from math import ceil
 from typing import Any, Final, Protocol
 
-from litebert.errors import LitebertError
+from litebert.errors import ConfigError, DataError
 from litebert.serving.http.http_errors import ModelFailedError, OverloadedError, RequestError
 from litebert.serving.model_operations import Operation
 from litebert.serving.serve_settings import ServeSettings
@@ -69,11 +69,11 @@ class MicroBatcher:
     @property
     def is_full(self) -> bool:
         """Whether the limit of waiting tokens is reached."""
-        return self._waiting_tokens >= self._settings.max_queue_tokens
+        return not self._has_room(1)
 
-    def check_capacity(self) -> None:
-        """Raise OverloadedError, with the time after which to try again, if the queue is full."""
-        if self.is_full:
+    def check_capacity(self, tokens: int = 1) -> None:
+        """Raise OverloadedError, with the time after which to try again, if the queue has no room for the tokens."""
+        if not self._has_room(tokens):
             self._metrics.rejected.inc()
             raise OverloadedError(
                 f"the queue is full: {self._waiting_tokens} tokens wait, of {self._settings.max_queue_tokens} at most; "
@@ -84,9 +84,9 @@ class MicroBatcher:
     async def submit(self, operation: Operation, examples: Sequence[tuple[Any, int]]) -> list[Entry]:
         """The answered entries of some (example, tokens), which leave the queue if the caller is cancelled.
 
-        Raises RequestError if one of them has no answer.
+        Raises RequestError if one of them has no answer, OverloadedError if the queue has no room for all of them.
         """
-        self.check_capacity()
+        self.check_capacity(sum(tokens for _, tokens in examples))
         if self._loop_task is None:
             self._loop_task = asyncio.create_task(self._answer_batches())
         loop = asyncio.get_running_loop()
@@ -106,6 +106,11 @@ class MicroBatcher:
         if self._loop_task is not None:
             await self._loop_task
         self._thread.shutdown()
+
+    def _has_room(self, tokens: int) -> bool:
+        """Whether so many more may wait; what is larger than the whole queue may while nothing else waits."""
+        waiting = self._waiting_tokens
+        return not waiting or waiting + tokens <= self._settings.max_queue_tokens
 
     def _enqueue(self, entries: Sequence[Entry]) -> None:
         now = time.monotonic()
@@ -135,7 +140,6 @@ class MicroBatcher:
         return min(LONGEST_RETRY_SECONDS, max(1, ceil(self._waiting_tokens / self._tokens_per_second)))
 
     async def _answer_batches(self) -> None:
-        loop = asyncio.get_running_loop()
         while self._waiting or not self._is_closing:
             self._changed.clear()
             if not self._waiting:
@@ -144,8 +148,18 @@ class MicroBatcher:
             await self._wait_for_more()
             batch = self._next_batch()
             if batch:
-                results = await loop.run_in_executor(self._thread, self._results, batch)
-                self._finish(batch, results)
+                await self._answer_batch(batch)
+
+    async def _answer_batch(self, batch: Sequence[Entry]) -> None:
+        """Answer the entries; after an unexpected error with that, so that the model answers the next batch."""
+        try:
+            results = await asyncio.get_running_loop().run_in_executor(self._thread, self._results, batch)
+            self._finish(batch, results)
+        except Exception as error:
+            failure = _error(error)
+            for entry in batch:
+                if not entry.answer.done():
+                    entry.answer.set_exception(failure)
 
     async def _wait_for_more(self) -> None:
         """Wait for a full batch, if requests arrive so fast that waiting brings some."""
@@ -206,7 +220,8 @@ class MicroBatcher:
 
 
 def _error(error: Exception) -> RequestError:
-    if isinstance(error, LitebertError):
+    """What the client gets: the message about its input, or of other errors only that the log has them."""
+    if isinstance(error, ConfigError | DataError):
         return RequestError(str(error))
-    logger.error("the model failed on one example: %s", type(error).__name__, exc_info=error)
+    logger.error("the model failed on an input: %s", type(error).__name__, exc_info=error)
     return ModelFailedError("the model failed on this input; the log of the server has the error")

@@ -1,8 +1,9 @@
 """One model of the server with its queue."""
 
 import asyncio
+import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -15,6 +16,12 @@ from litebert.serving.server_metrics import ModelMetrics
 
 INLINE_CHARACTERS: Final = 4096
 """Longer requests are tokenized in a thread, so that others are not kept waiting."""
+
+MAX_REQUEST_TOKENS: Final = 131_072
+"""In all texts of a request, unless one text may have more: a response with every token has some ten megabytes."""
+
+CHARACTERS_PER_TOKEN: Final = 100
+"""Twenty times those of a language: a text with more than this for each token is refused before it is tokenized."""
 
 CLOSING_INTERVAL: Final = 0.01
 """Seconds between two looks whether every request has its answer."""
@@ -77,10 +84,10 @@ class ServedModel:
         headers |= _entry_times(entries)
         return [entry.answer.result() for entry in entries]
 
-    async def tokenize(self, texts: Sequence[str], *, add_special_tokens: bool) -> list[list[tuple[int, str, Any]]]:
-        """(id, piece, span or None for special tokens) of each token of each text."""
+    async def tokenize(self, texts: Sequence[str], *, add_special_tokens: bool) -> bytes:
+        """JSON of the tokens of each text, as `schemas.TokenInText`; objects of that class would be many."""
         inputs = [OperationInput(text, [(text,)]) for text in texts]
-        return await self._in_thread_if_long(inputs, lambda: self._tokens(texts, add_special_tokens))
+        return await self._in_thread_if_long(inputs, lambda: json_list(self._tokens(texts, add_special_tokens)))
 
     async def close(self) -> None:
         """Finish the requests that were accepted, then stop."""
@@ -96,12 +103,14 @@ class ServedModel:
         self, operation: Operation, inputs: Sequence[OperationInput], truncate: bool, advice: str
     ) -> list[int]:
         """Tokens of each input, once even if it is read in windows that overlap; TooLargeError beyond the limit."""
-        sequences = [sequence for each in inputs for sequence in each.sequences]
-        counts = iter(map(len, self.loaded.tokenizer.encode_batch([text for texts in sequences for text in texts])))
         limit = self._max_tokens(operation)
+        distinct = list(dict.fromkeys(text for each in inputs for texts in each.sequences for text in texts))
+        if not truncate:
+            _check_characters(distinct, limit, advice)
+        counts = dict(zip(distinct, map(len, self.loaded.tokenizer.encode_batch(distinct)), strict=True))
         totals = []
         for each in inputs:
-            parts = [[next(counts) for _ in texts] for texts in each.sequences]
+            parts = [[counts[text] for text in texts] for texts in each.sequences]
             lengths = [sum(part) + len(part) + 1 for part in parts]
             if not truncate:
                 _check_length(max(lengths), limit, advice)
@@ -110,6 +119,7 @@ class ServedModel:
             if not (operation.method in READ_IN_WINDOWS or operation.fills_masks or any(map(sum, parts))):
                 raise RequestError("a text has no tokens; remove it")
             totals.append(sum(min(length, limit) for length in lengths))
+        _check_total(sum(totals), limit)
         return totals
 
     def _max_tokens(self, operation: Operation) -> int:
@@ -118,21 +128,46 @@ class ServedModel:
             return self._settings.max_tokens_per_text
         return self.loaded.max_position_embeddings if operation.method == "embed" else self.loaded.max_length
 
-    def _tokens(self, texts: Sequence[str], add_special_tokens: bool) -> list[list[tuple[int, str, Any]]]:
+    def _tokens(self, texts: Sequence[str], add_special_tokens: bool) -> Iterator[list[dict[str, Any]]]:
+        """The tokens of each text with their positions; TooLargeError beyond the limits."""
         tokenizer, limit = self.loaded.tokenizer, self._settings.max_tokens_per_text
-        _check_length(max(map(len, tokenizer.encode_batch(list(texts)))), limit)  # much faster than with positions
-        found = []
+        _check_characters(texts, limit)
+        lengths = list(map(len, tokenizer.encode_batch(list(texts))))  # much faster than with positions
+        _check_length(max(lengths), limit)
+        _check_total(sum(lengths), limit)
         for ids, spans in tokenizer.encode_batch_with_offsets(texts):
-            tokens = [(index, span) for index, span in zip(ids, spans, strict=True)]
+            tokens: list[tuple[int, Any]] = list(zip(ids, spans, strict=True))
             if add_special_tokens:
                 tokens = [(tokenizer.cls_id, None), *tokens, (tokenizer.sep_id, None)]
-            found.append([(index, tokenizer.id_to_piece(index), span) for index, span in tokens])
-        return found
+            yield [_token(index, tokenizer.id_to_piece(index), span) for index, span in tokens]
 
 
 def _check_length(tokens: int, limit: int, advice: str = "") -> None:
     if tokens > limit:
         raise TooLargeError(f"a text has {tokens} tokens, the limit is {limit}; shorten it{advice}")
+
+
+def _check_characters(texts: Sequence[str], limit: int, advice: str = "") -> None:
+    """Raise TooLargeError for a text that is far too long, which would only take time to tokenize."""
+    if (longest := max(map(len, texts))) > CHARACTERS_PER_TOKEN * limit:
+        raise TooLargeError(f"a text has {longest} characters, the limit is {limit} tokens; shorten it{advice}")
+
+
+def _check_total(tokens: int, limit: int) -> None:
+    if tokens > (most := max(limit, MAX_REQUEST_TOKENS)):
+        raise TooLargeError(f"{tokens} tokens, the limit of one request is {most}; send several requests")
+
+
+def _token(index: int, piece: str, span: Any) -> dict[str, Any]:
+    """The fields of `schemas.TokenInText`."""
+    start, stop = (None, None) if span is None else (int(span[0]), int(span[1]))
+    return {"id": index, "text": piece, "special": span is None, "start": start, "stop": stop}
+
+
+def json_list(values: Iterable[Any]) -> bytes:
+    """A list as JSON, encoded one value after another: other threads wait for the longest one only."""
+    encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+    return f"[{','.join(map(encode, values))}]".encode()
 
 
 def _entry_times(entries: Sequence[Entry]) -> dict[str, str]:

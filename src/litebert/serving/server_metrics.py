@@ -24,7 +24,9 @@ class ServerMetrics:
             "litebert_request_seconds", "Time of a request.", ["route"], buckets=SECONDS, **own
         )
         self.disconnects = Counter("litebert_disconnects", "Requests whose client left before the answer.", **own)
-        self.rejected = Counter("litebert_rejected", "Requests rejected because the queue was full.", ["model"], **own)
+        self.rejected = Counter(
+            "litebert_rejected", "Requests with status 429, by the limit that was reached.", ["model", "limit"], **own
+        )
         self.waiting_tokens = Gauge(
             "litebert_waiting_tokens", "Tokens in the queue.", ["model"], multiprocess_mode="livesum", **own
         )
@@ -65,7 +67,7 @@ class ModelMetrics:
     """The metrics of one model."""
 
     def __init__(self, metrics: ServerMetrics, name: str) -> None:
-        self.rejected = metrics.rejected.labels(name)
+        self.rejected = metrics.rejected.labels(name, "max_queue_tokens")
         self.waiting_tokens = metrics.waiting_tokens.labels(name)
         self._examples = metrics.batch_examples.labels(name)
         self._tokens = metrics.batch_tokens.labels(name)

@@ -4,8 +4,9 @@ import torch
 from litebert.errors import CheckpointError
 from litebert.model.config import ModelConfig
 from litebert.model.io.hf_weights import tensors_from_transformers, tensors_to_transformers
-from litebert.model.io.model_directory import build
+from litebert.model.io.model_directory import build, load_model, save_model
 from litebert.model.io.model_spec import ModelSpec
+from litebert.model.io.weight_files import SAFETENSORS, read_safetensors, write_tensors
 
 TINY = ModelConfig(
     hidden_size=8, num_hidden_layers=2, num_attention_heads=2, intermediate_size=16, embedding_size=4, vocab_size=10
@@ -90,6 +91,20 @@ def test_hf_weights_refuse_a_decoder_that_differs_from_the_embeddings():
     theirs = tensors_to_transformers(weights(), TINY)
     with pytest.raises(CheckpointError, match=r"^m: predictions\.decoder\.weight differs"):
         tensors_from_transformers({**theirs, DECODER: theirs[WORDS] + 1}, TINY, where="m")
+
+
+def test_encoder_beside_another_decoder_is_read_for_models_without_that_head(tmp_path, caplog):
+    save_model(build(ModelSpec(model="ForMaskedLM", config=TINY)), tmp_path / "m")
+    (tmp_path / "m" / "SHA256SUMS").unlink()
+    theirs = read_safetensors(tmp_path / "m" / SAFETENSORS)
+    write_tensors(tmp_path / "m" / SAFETENSORS, {**theirs, DECODER: theirs[WORDS] + 1})
+    with caplog.at_level("INFO"):
+        embedder = load_model(tmp_path / "m", as_model="SentenceEmbedder")
+    assert torch.equal(embedder.encoder.embeddings.word.weight, theirs[WORDS])
+    assert f"tensor {DECODER} dropped: differs from the word embeddings, and the model has no MLM head" in caplog.text
+    for model in (None, "ForPretraining"):
+        with pytest.raises(CheckpointError, match=r"predictions\.decoder\.weight differs"):
+            load_model(tmp_path / "m", as_model=model)
 
 
 def test_hf_weights_take_the_decoder_bias():

@@ -139,6 +139,59 @@ def test_save_model_refuses_to_delete_other_files(tmp_path):
     assert (tmp_path / "thesis.tex").read_text() == "years of work"
 
 
+@pytest.mark.parametrize(
+    ("files", "named"),
+    [
+        ({"config.json": '{"port": 80}'}, "config.json"),
+        ({"config.json": '{"port": 80}', "index.js": ""}, "index.js"),
+        ({"config.json": '{"model_type": "bert"}'}, "config.json"),
+        ({"config.json": '{"model_type": "albert"}', "thesis.tex": ""}, "thesis.tex"),
+        ({"config.json": '{"model_type": "albert"}', "checkpoint-5/model.safetensors": ""}, "checkpoint-5/model.safet"),
+        ({"config.json": '{"model_type": "albert"}', "onnx/model.onnx": ""}, "onnx/model.onnx"),
+    ],
+)
+def test_save_model_refuses_to_delete_a_directory_with_another_config_or_file(tmp_path, files, named):
+    write_files(tmp_path / "m", files)
+    with pytest.raises(CheckpointError, match=f"m: holds other files, such as {named}.* choose another directory"):
+        saved(tmp_path / "m")
+    assert all((tmp_path / "m" / name).read_text() == text for name, text in files.items())
+
+
+def test_save_model_refuses_to_delete_a_git_repository(tmp_path):
+    saved(tmp_path / "m")
+    (tmp_path / "m" / ".git").mkdir()
+    with pytest.raises(CheckpointError, match="m: is a git repository, which would be deleted; choose another"):
+        saved(tmp_path / "m")
+    assert (tmp_path / "m" / ".git").is_dir()
+
+
+@pytest.mark.parametrize("has_manifest", [True, False])
+def test_save_model_replaces_models_of_transformers_and_sentence_transformers(tmp_path, has_manifest):
+    directory = save_model(fresh_model(norm_first=True), tmp_path / "m", extra_files={"spiece.model": b"pieces"})
+    if has_manifest:
+        write_files(directory, {"results/glue.json": ""})
+        update_manifest(directory, ["results/glue.json"])
+    else:
+        (directory / "SHA256SUMS").unlink()
+    names = ("README.md", "evaluation.json", "modules.json", "1_Pooling/config.json", ".cache/huggingface/a.lock")
+    write_files(directory, dict.fromkeys((*names, "pytorch_model-00001-of-00002.bin", "special_tokens_map.json"), ""))
+    weights = saved(directory, seed=9)
+    assert_same(weights, load_model(directory))
+
+
+def test_save_model_replaces_a_damaged_model(tmp_path):
+    saved(tmp_path / "m")
+    (tmp_path / "m" / "config.json").write_text("{")
+    saved(tmp_path / "m")
+    load_model(tmp_path / "m")
+
+
+def write_files(directory: Path, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        (directory / name).parent.mkdir(parents=True, exist_ok=True)
+        (directory / name).write_text(text)
+
+
 def test_save_model_refuses_other_modules(tmp_path):
     with pytest.raises(ConfigError, match="Linear cannot be saved"):
         save_model(torch.nn.Linear(2, 2), tmp_path / "m")

@@ -60,7 +60,8 @@ def configs(draw) -> ModelConfig:
 @st.composite
 def descriptions(draw) -> ModelSpec:
     model = draw(st.sampled_from(get_args(ModelName)))
-    labels = tuple(draw(st.lists(st.text(max_size=5), min_size=2, max_size=12))) if model in LABELLED else ()
+    names = st.lists(st.text(max_size=5), min_size=2, max_size=12, unique=True)
+    labels = tuple(draw(names)) if model in LABELLED else ()
     return ModelSpec(
         model=model,
         config=draw(configs()),
@@ -69,6 +70,7 @@ def descriptions(draw) -> ModelSpec:
         if model == "ForSequenceClassification"
         else None,
         pooling=draw(st.sampled_from(["mean", "cls"])) if model == "SentenceEmbedder" else "mean",
+        max_length=draw(st.none() | st.integers(3, 99)) if model == "SentenceEmbedder" else None,
         pairing=draw(st.sampled_from([None, *get_args(TrainedPairing)])) if model == "ForPretraining" else None,
     )
 
@@ -170,6 +172,7 @@ def test_model_spec_labels_are_in_the_order_of_the_logits(changes, labels):
         ({"id2label": {}}, "id2label is"),
         ({"id2label": ["a"]}, "id2label is"),
         ({"id2label": {"0": "a", "2": "b"}}, "id2label is"),
+        ({"id2label": {"0": "a", "1": "a"}}, "labels: 'a' is the name of several classes"),
         ({"problem_type": "guess"}, "problem_type"),
         ({"problem_type": "single_label_classification", "num_labels": 1}, "use regression"),
         ({"position_embedding_type": "relative_key"}, "position_embedding_type is"),
@@ -204,7 +207,11 @@ def test_model_spec_of_litebert_refuses_unknown_keys():
 
 @pytest.mark.parametrize(
     ("model", "labels", "complaint"),
-    [("ForMaskedLM", ("a",), "has no labels"), ("ForTokenClassification", (), "needs at least one label")],
+    [
+        ("ForMaskedLM", ("a",), "has no labels"),
+        ("ForTokenClassification", (), "needs at least one label"),
+        ("ForTokenClassification", ("a", "O", "a"), "'a' is the name of several classes; give each class its own"),
+    ],
 )
 def test_model_spec_labels_require_a_classifier(model, labels, complaint):
     with pytest.raises(ValueError, match=complaint):

@@ -62,7 +62,7 @@ def _full_letters(text: str) -> int:
 
 
 def _ends_sentence(paragraph: str, stop: int, following: int, *, has_danda: bool) -> bool:
-    """Whether a boundary ends a sentence: it does not go on after it, and no abbreviation precedes it.
+    """Whether a boundary ends a sentence: the sentence does not continue after it, and no abbreviation precedes it.
 
     The punctuation starts at `stop`, the following text at `following`.
     """

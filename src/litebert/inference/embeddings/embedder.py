@@ -41,14 +41,14 @@ class Embedder(TextEmbedder, WithoutTaskType):
         place: str = "the model",
     ) -> Self:
         """An embedder with any model of `models.py`; ConfigError for more dimensions or tokens than it has."""
-        config = model.config
+        config, stored = model.config, getattr(model, "max_length", None)
         return cls(
             model=model,
             tokenizer=tokenizer,
             pooling=settings.pooling or getattr(model, "pooling", "mean"),
             normalize=settings.normalize,
             dimensions=limited("dimensions", settings.dimensions, config.hidden_size),
-            max_length=limited("max_length", settings.max_length, config.max_position_embeddings),
+            max_length=limited("max_length", settings.max_length or stored, config.max_position_embeddings),
             precision=precision,
             place=place,
         )

@@ -19,7 +19,8 @@ class EmbeddingSettings(Settings):
     dimensions: int | None = Field(default=None, gt=0)
     """Keep only the first dimensions, before the scaling (default: all)."""
     max_length: int | None = Field(default=None, ge=3)
-    """Tokens after which a text is truncated (default: as many as the model has positions)."""
+    """Tokens after which a text is truncated (default: that of a `SentenceEmbedder` that has one, otherwise as many as
+    the model has positions)."""
 
 
 DEFAULT_EMBEDDING: Final = EmbeddingSettings()

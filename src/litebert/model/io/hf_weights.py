@@ -36,13 +36,16 @@ class MappedWeights:
     """(name in the source, reason) of each tensor that is not used."""
 
 
-def tensors_from_transformers(tensors: Mapping[str, Tensor], config: ModelConfig, *, where: str) -> MappedWeights:
+def tensors_from_transformers(
+    tensors: Mapping[str, Tensor], config: ModelConfig, *, where: str, has_mlm_head: bool = True
+) -> MappedWeights:
     """The tensors of a transformers ALBERT under litebert's names.
 
-    Raises CheckpointError if the decoder of the MLM head differs from the word embeddings.
+    A decoder of the MLM head that differs from the word embeddings is dropped if the model of the tensors has no such
+    head (`has_mlm_head`), and otherwise a CheckpointError.
     """
     hf_tensors = {_full_name(name, tensors): tensor for name, tensor in tensors.items()}
-    hf_tensors, dropped = _untied(hf_tensors, where=where)
+    hf_tensors, dropped = _untied(hf_tensors, where=where, has_mlm_head=has_mlm_head)
     names = {row.transformers: row.litebert for row in tensor_names(config) if row.transformers in hf_tensors}
     dropped += tuple((name, "not part of this model") for name in hf_tensors if name not in names)
     mapped = tuple((str(hf_name), name) for hf_name, name in names.items())
@@ -73,7 +76,9 @@ def _full_name(name: str, among: Mapping[str, Tensor]) -> str:
     return f"albert.{name}" if bare and name.startswith(_BARE_PARTS) else name
 
 
-def _untied(tensors: Mapping[str, Tensor], *, where: str) -> tuple[dict[str, Tensor], tuple[tuple[str, str], ...]]:
+def _untied(
+    tensors: Mapping[str, Tensor], *, where: str, has_mlm_head: bool
+) -> tuple[dict[str, Tensor], tuple[tuple[str, str], ...]]:
     """The tensors without the second name of each tied pair, and what was dropped.
 
     transformers uses the bias of the decoder, so this one is taken. A decoder matrix that differs from the embeddings
@@ -86,9 +91,12 @@ def _untied(tensors: Mapping[str, Tensor], *, where: str) -> tuple[dict[str, Ten
         tensor = result.pop(tied)
         same = source in result and torch.equal(result[source], tensor)
         if tied.endswith(".weight") and source in result and not same:
-            raise CheckpointError(
-                f"{where}: {tied} differs from the word embeddings it should equal; this variant is not supported"
-            )
+            if has_mlm_head:
+                raise CheckpointError(
+                    f"{where}: {tied} differs from the word embeddings it should equal; this variant is not supported"
+                )
+            dropped.append((tied, "differs from the word embeddings, and the model has no MLM head"))
+            continue
         result[source] = tensor
         dropped.append((tied, f"equal to {source}" if same else f"used as {source}"))
     return result, tuple(dropped)

@@ -29,6 +29,7 @@ from litebert.model.io.hub import HUB, model_directory
 from litebert.model.io.model_spec import (
     CONFIG,
     LABELLED,
+    MASKED_LANGUAGE_MODELS,
     ModelName,
     ModelSpec,
     ProblemType,
@@ -40,6 +41,7 @@ from litebert.model.io.model_spec import (
     transformers_incompatibility,
     validate_as_model,
 )
+from litebert.model.io.replaced_directories import check_replaceable, is_model
 from litebert.model.io.weight_files import OWN, SAFETENSORS, in_dtype, read_tensors, write_tensors
 from litebert.model.layers.lora import attach, can_be_merged, merged
 from litebert.model.layers.standardized_head import head_parameters, with_dense_head
@@ -89,7 +91,7 @@ def load_model(
         CheckpointError: a tensor is missing, damaged or of another shape.
         ConfigError: the model is not supported.
     """
-    saved = read_directory(source, hub=hub)
+    saved = read_directory(source, as_model=as_model, hub=hub)
     spec = updated_spec(saved.spec, as_model=as_model, labels=labels, changes=changes or {})
     tensors = remap_weights(saved.weights.tensors, source=saved.spec.config, target=spec.config, seed=seed)
     return load_weights(spec, tensors, where=str(saved.directory), fresh=fresh, seed=seed)
@@ -110,7 +112,7 @@ def save_model(
 
     Args:
         model: any class of `models.py`.
-        directory: must be new, empty or a model directory.
+        directory: must be new, empty, or a model directory without further files.
         labels: class names of a classifier, in the order of its logits.
         problem_type: of a classifier, for the loss that transformers computes.
         extra_files: name → content of further files, such as those of a tokenizer.
@@ -123,7 +125,7 @@ def save_model(
     directory = path_of(directory)
     model = merged(model) if can_be_merged(model) else model
     spec = spec_of(model, labels=labels, problem_type=problem_type)
-    check_replaceable(directory, CONFIG)
+    check_replaceable(directory, is_own=is_model(directory))
     with atomic_directory(directory) as temporary:
         write_json(temporary / CONFIG, to_json(spec))
         _write_weights(temporary, model, spec, dtype)
@@ -137,14 +139,6 @@ def config_contents(
     """`config.json`, for a directory with the weights of `model` in `litebert.safetensors`; adapters are not merged."""
     spec = spec_of(model, labels=labels, problem_type=problem_type)
     return {CONFIG: json_bytes(to_own_json(spec.replace(adapters=encoder_of(model).adapters)))}
-
-
-def check_replaceable(directory: Path, marker: str) -> None:
-    """Raise CheckpointError unless `directory` is new, empty, or holds the file `marker`."""
-    if directory.exists() and not directory.is_dir():
-        raise CheckpointError(f"{directory}: is a file; choose another path")
-    if directory.is_dir() and any(directory.iterdir()) and not (directory / marker).is_file():
-        raise CheckpointError(f"{directory}: holds other files, which would be deleted; choose another path")
 
 
 def write_extra_files(directory: Path, files: Mapping[str, bytes]) -> None:
@@ -172,12 +166,16 @@ def spec_of(model: nn.Module, *, labels: Collection[str] = (), problem_type: Pro
         "problem_type": problem_type,
         "adapters": None if can_be_merged(model) else encoder_of(model).adapters,
     }
-    fields |= {"pooling": getattr(model, "pooling", "mean"), "pairing": getattr(model, "pairing", None)}
+    fields |= {"pooling": getattr(model, "pooling", "mean"), "max_length": getattr(model, "max_length", None)}
+    fields["pairing"] = getattr(model, "pairing", None)
     return ModelSpec.parse(fields, where="model")
 
 
-def read_directory(source: Path | str, *, hub: HubOptions = HUB) -> SavedModel:
-    """Spec and weights, in float32, of a model directory, verified against its manifest if it has one."""
+def read_directory(source: Path | str, *, as_model: ModelName | None = None, hub: HubOptions = HUB) -> SavedModel:
+    """Spec and weights, in float32, of a model directory, verified against its manifest if it has one.
+
+    `as_model`: what is made of the weights, if it is another model than the one that was saved.
+    """
     directory = model_directory(source, hub=hub)
     if (directory / MANIFEST).is_file():
         verify_manifest(directory)
@@ -194,7 +192,8 @@ def read_directory(source: Path | str, *, hub: HubOptions = HUB) -> SavedModel:
             tensors = from_saved_names(tensors, spec.config, spec.adapters)
         names = tuple((name, name) for name in tensors)
         return SavedModel(directory, spec, MappedWeights(tensors, spec.config, names))
-    weights = tensors_from_transformers(tensors, spec.config, where=str(directory))
+    has_mlm_head = (as_model or spec.model) in MASKED_LANGUAGE_MODELS
+    weights = tensors_from_transformers(tensors, spec.config, has_mlm_head=has_mlm_head, where=str(directory))
     for name, reason in weights.dropped:
         level = logging.DEBUG if reason == IDENTITY else logging.INFO
         logger.log(level, "%s: tensor %s dropped: %s", directory, name, reason)
@@ -231,7 +230,7 @@ def build(spec: ModelSpec, *, seed: int = 0, device: str = "cpu") -> nn.Module:
     if spec.model in LABELLED:
         options["num_labels"] = len(spec.labels)
     if spec.model == "SentenceEmbedder":
-        options["pooling"] = spec.pooling
+        options |= {"pooling": spec.pooling, "max_length": spec.max_length}
     if spec.model == "ForPretraining":
         options["pairing"] = spec.pairing
     with torch.device(device):

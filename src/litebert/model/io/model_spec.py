@@ -6,6 +6,7 @@ the code of `remote_code/`, which transformers runs with `trust_remote_code=True
 """
 
 import difflib
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, Literal, get_args
@@ -16,6 +17,7 @@ from litebert.errors import ConfigError, suggestion
 from litebert.files import read_json_object
 from litebert.model.config import ModelConfig, Pooling
 from litebert.model.io.default_labels import default_labels
+from litebert.model.io.sentence_transformers_settings import sentence_transformers_settings
 from litebert.model.io.tensor_names import TargetFormat, groups_in
 from litebert.model.layers.lora_settings import LoRASettings
 from litebert.settings import Settings
@@ -61,6 +63,7 @@ _SECTION: Final = "litebert"
 _OF_ONE_HEAD: Final[dict[str, ModelName]] = {
     "problem_type": "ForSequenceClassification",
     "pooling": "SentenceEmbedder",
+    "max_length": "SentenceEmbedder",
     "pairing": "ForPretraining",
 }
 """Fields that only this model reads. transformers copies them to every model that it makes from its directory."""
@@ -90,6 +93,8 @@ class ModelSpec(Settings):
     """`problem_type` of transformers: the loss of the classifier, if known."""
     pooling: Pooling = Field(default="mean")
     """Pooling of a `SentenceEmbedder`."""
+    max_length: int | None = Field(default=None, ge=3)
+    """Tokens after which a `SentenceEmbedder` truncates a text; null: as many as it has positions."""
     pairing: TrainedPairing | None = None
     """`sampling.pairing` with which the sentence-pair head of a `ForPretraining` was trained; null: not recorded, as in
     released models, whose head is that of SOP."""
@@ -102,6 +107,8 @@ class ModelSpec(Settings):
             raise ValueError(f"a {self.model} needs at least one label; give labels=[…]")
         if self.model not in LABELLED and self.labels:
             raise ValueError(f"a {self.model} has no labels, found {len(self.labels)}")
+        if twice := [name for name, number in Counter(self.labels).items() if number > 1]:
+            raise ValueError(f"labels: {twice[0]!r} is the name of several classes; give each class its own")
         if self.problem_type == "single_label_classification" and len(self.labels) == 1:
             raise ValueError("single_label_classification with one label is not a choice; use regression")
         if self.pairing is not None and self.model != "ForPretraining":
@@ -114,7 +121,12 @@ def read_model_spec(path: Path) -> ModelSpec:
 
     Raises CheckpointError if it is missing or not a JSON object, ConfigError if the model is not supported.
     """
-    return from_json(_read_config(path), where=str(config_file(path)))
+    file = config_file(path)
+    spec = from_json(_read_config(path), where=str(file))
+    if spec.model != "SentenceEmbedder":
+        return spec
+    positions = spec.config.max_position_embeddings
+    return spec.replace(**sentence_transformers_settings(file.parent, positions=positions))
 
 
 def has_own_names(path: Path) -> bool:
@@ -187,7 +199,8 @@ def to_json(spec: ModelSpec) -> dict[str, Any]:
         plain["adapters"] = spec.adapters.to_dict()
     if spec.problem_type:
         plain["problem_type"] = spec.problem_type
-    own = {"pooling": None if spec.pooling == "mean" else spec.pooling, "pairing": spec.pairing}
+    pooling = None if spec.pooling == "mean" else spec.pooling
+    own = {"pooling": pooling, "max_length": spec.max_length, "pairing": spec.pairing}
     if own := {name: value for name, value in own.items() if value is not None}:
         plain[_SECTION] = {**plain.get(_SECTION, {}), **own}
     return plain

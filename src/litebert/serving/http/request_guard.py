@@ -72,6 +72,7 @@ class RequestGuard:
         """Raise OverloadedError for a request that need not be read, because nothing more can wait."""
         limit = self._state.settings.max_requests
         if scope["method"] == "POST" and self._state.requests > limit:
+            self._state.metrics.rejected.labels("", "max_requests").inc()  # before the body says which model
             raise OverloadedError(f"{limit} requests are being answered, the limit; try again later", **_CLOSE)
         self._state.models.check_capacity(scope["path"])
 
@@ -111,7 +112,7 @@ class RequestGuard:
             await asyncio.wait({answer, gone}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
             if answer.done():
                 answer.result()
-            elif gone.done():
+            elif gone.done() and not response.is_complete:
                 self._state.metrics.disconnects.inc()
             elif not response.has_started:
                 raise AnswerTimeoutError(f"no answer within {seconds:g} seconds, the limit; try again later")
@@ -128,6 +129,8 @@ class _Response:
         self._send = send
         self._started = time.monotonic()
         self.has_started = False
+        self.is_complete = False
+        """Whether its last byte was sent: then servers report that the client has gone, also if it has not."""
         self._status = 0
 
     async def send(self, message: Message) -> None:
@@ -139,6 +142,7 @@ class _Response:
             if self._state.is_draining:
                 headers["connection"] = "close"
         await self._send(message)
+        self.is_complete = message["type"] == "http.response.body" and not message.get("more_body", False)
 
     def count(self) -> None:
         """Add the request to the metrics, if it was answered; paths without a route count as one."""

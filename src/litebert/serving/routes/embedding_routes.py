@@ -54,12 +54,12 @@ async def openai_embeddings(
     )
 
 
-@router.post("/tokenize")
-async def tokenize(body: schemas.TokenizeRequest, state: State) -> list[list[schemas.TokenInText]]:
+@router.post("/tokenize", response_model=list[list[schemas.TokenInText]])
+async def tokenize(body: schemas.TokenizeRequest, state: State) -> Response:
     """The tokens of each text with their positions."""
     model = state.models.find(body.model, "/tokenize")
     found = await model.tokenize(schemas.as_list(body.inputs), add_special_tokens=body.add_special_tokens)
-    return [[_token(*each) for each in tokens] for tokens in found]
+    return Response(found, media_type="application/json")
 
 
 def _texts(inputs: Any, model: ServedModel) -> list[str]:
@@ -97,8 +97,3 @@ async def _vectors(
 def _encoded(vector: np.ndarray, encoding: str) -> list[float] | str:
     little_endian = vector.astype("<f4")
     return base64.b64encode(little_endian.tobytes()).decode() if encoding == "base64" else vector.tolist()
-
-
-def _token(index: int, piece: str, span: Any) -> schemas.TokenInText:
-    start, stop = (None, None) if span is None else (int(span[0]), int(span[1]))
-    return schemas.TokenInText(id=index, text=piece, special=span is None, start=start, stop=stop)

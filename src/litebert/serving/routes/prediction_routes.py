@@ -1,7 +1,8 @@
 """Routes of fine-tuned models and of masked language models."""
 
+import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from itertools import accumulate
 from typing import Any, Final, cast
 
@@ -12,7 +13,7 @@ from litebert.inference.prediction_methods import MAX_ANSWER_LENGTH, choice_text
 from litebert.serving import schemas
 from litebert.serving.http.http_errors import ERROR_RESPONSES, RequestError, TooLargeError
 from litebert.serving.model_operations import Operation, OperationInput
-from litebert.serving.served_model import ServedModel
+from litebert.serving.served_model import ServedModel, json_list
 from litebert.serving.served_tasks import Scorer
 from litebert.serving.server_state import State
 
@@ -118,20 +119,22 @@ async def fill_mask(
     ]
 
 
-@router.post("/token-classification")
-async def token_classification(
-    body: schemas.TokenClassificationRequest, state: State, response: Response
-) -> list[schemas.TaggedText]:
+@router.post("/token-classification", response_model=list[schemas.TaggedText])
+async def token_classification(body: schemas.TokenClassificationRequest, state: State) -> Response:
     """For each text its words with their labels, and the entities that they form."""
     model = state.models.find(body.model, "/token-classification")
     given = schemas.as_list(body.inputs)
-    examples = word_examples(given)
+    # In a thread, as there may be a million words, and afterwards as many results as tokens.
+    examples = await asyncio.to_thread(word_examples, given)
     if not all(each.words for each in examples):
         raise RequestError("inputs: a text has no words; remove it")
     texts = [" ".join(each.words) for each in examples]
     inputs = [OperationInput(sentence, [(text,)]) for sentence, text in zip(given, texts, strict=True)]
-    results = await model.answer(Operation("classify_tokens"), inputs, headers=response.headers)
-    return [_tagged(*each) for each in zip(examples, results, strict=True)]
+    headers: dict[str, str] = {}
+    results = await model.answer(Operation("classify_tokens"), inputs, headers=headers)
+    pairs = zip(examples, results, strict=True)
+    content = await asyncio.to_thread(lambda: json_list(_tagged(*each) for each in pairs))
+    return Response(content, headers=headers, media_type="application/json")
 
 
 @router.post("/question-answering")
@@ -167,20 +170,22 @@ def _scores(result: Any, labels: tuple[str, ...], raw: Callable[[float], float] 
     ]
 
 
-def _tagged(example: Any, prediction: Any) -> schemas.TaggedText:
-    """The prediction with positions in characters: of the text, or of the words of a list joined by spaces."""
+def _tagged(example: Any, prediction: Any) -> dict[str, Any]:
+    """The fields of `schemas.TaggedText`.
+
+    Positions are in characters: of the text, or of the words of a list joined by spaces.
+    """
     spans, entities = prediction.word_spans, prediction.entities
     if example.text is None:
         spans = _joined_spans(example.words)
         entities = [replace(each, start=spans[each.start][0], end=spans[each.end - 1][1]) for each in entities]
     words = [
-        schemas.LabelledWord(word=word, start=start, end=end, label=label, probability=probability)
+        {"word": word, "start": start, "end": end, "label": label, "probability": probability}
         for word, (start, end), label, probability in zip(
             example.words, spans, prediction.labels, prediction.probabilities, strict=True
         )
     ]
-    found = [schemas.LabelledEntity.model_validate(each, from_attributes=True) for each in entities]
-    return schemas.TaggedText(words=words, entities=found)
+    return {"words": words, "entities": [asdict(each) for each in entities]}
 
 
 def _joined_spans(words: Sequence[str]) -> list[tuple[int, int]]:
