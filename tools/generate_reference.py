@@ -112,9 +112,9 @@ def recipes_page() -> str:
     return "\n\n".join(parts) + "\n"
 
 
-RECIPES = """A recipe is a YAML file of settings. `litebert COMMAND RECIPE … --print-settings` prints them, and `name=value`
-after the recipe changes one. [Which recipe?](../guides/choosing.md#which-recipe-for-my-hardware) has advice by
-hardware."""
+RECIPES = """A recipe is a YAML file of settings. `litebert COMMAND RECIPE … --print-settings` prints them, and
+`name=value` after the recipe changes one. [Which recipe?](../guides/choosing.md#which-recipe-for-my-hardware) has
+advice by hardware."""
 
 
 def settings_page() -> str:
