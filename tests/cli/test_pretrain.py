@@ -1,5 +1,7 @@
 """`litebert pretrain --help` names every recipe, and settings that exist."""
 
+import re
+
 import pytest
 
 from litebert.cli.pretrain import SETTINGS, description
@@ -14,7 +16,7 @@ def test_pretrain_help_shows_only_settings_that_exist(example, made):
 
 @pytest.mark.parametrize("name", recipe_names("pretrain"))
 def test_pretrain_help_names_every_recipe(name):
-    assert f"\n  {name}\n" in description()
+    assert re.search(rf"\n  {re.escape(name)}[ \n]", description())
 
 
 def test_pretrain_help_shows_how_to_start_several_processes():

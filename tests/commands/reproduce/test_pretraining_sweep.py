@@ -109,7 +109,7 @@ def test_speed_of_a_row_is_relative_to_the_first():
     rows = [{"name": name, "paper": {}, "values": {"tokens_per_second": each}} for name, each in speeds.items()]
     report = TableReport("grid", "t", "", "s", ["tokens_per_second"], rows, [], [], [], [])
     lines = report.to_markdown().splitlines()[-3:]
-    assert lines == ["| a | 100 (1.00x) |", "| b | 160 (1.60x) |", "| c | – |"]
+    assert lines == ["| a | 100 (1.00x) |", "| b | 160 (1.60x) (2 of 3 seeds) |", "| c | – |"]
 
 
 def test_pretraining_sweep_refuses_what_it_cannot_do(corpus_directory, tmp_path, capsys):

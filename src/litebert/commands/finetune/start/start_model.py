@@ -9,9 +9,10 @@ from torch import nn
 from litebert.commands.finetune.finetune_settings import FinetuneRun
 from litebert.commands.finetune.start.model_limits import validate_fits_model
 from litebert.errors import ConfigError
+from litebert.files import path_of
 from litebert.inference.pretraining_record import pretraining_record
 from litebert.model.config import ModelConfig
-from litebert.model.io.hub import is_released, model_directory
+from litebert.model.io.hub import is_released, local_model_directory, model_directory
 from litebert.model.io.model_directory import build, load_model
 from litebert.model.io.model_spec import LABELLED, ModelSpec, read_model_spec
 from litebert.model.layers.lora import attach
@@ -86,9 +87,14 @@ def _pretrained(run: FinetuneRun, source: Path, task: Task, tokenizer: Tokenizer
 
 
 def warn_untrained_positions(run: FinetuneRun, config: ModelConfig, *, max_length: int) -> None:
-    """Log a warning if inputs have absolute positions that no example of the pretraining reached."""
-    source = None if run.from_scratch or config.position_embedding != "absolute" else _source(run)
-    record = None if source is None else pretraining_record(source)
+    """Log a warning if inputs have absolute positions that no example of the pretraining reached.
+
+    For a model at a path: a name on the hub would be looked up again.
+    """
+    if run.from_scratch or config.position_embedding != "absolute" or not path_of(run.model).is_dir():
+        return
+    source = local_model_directory(run.model)
+    record = pretraining_record(source)
     if record is None or max_length <= (trained := record["sampling"]["max_length"]):
         return
     logger.warning(
