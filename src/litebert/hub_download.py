@@ -12,6 +12,7 @@ from litebert.settings import Settings
 ENCODERS: Final = (
     "encoders/tiny",
     "encoders/night",
+    "encoders/night-balanced",
     "encoders/night-large",
     "encoders/night-large-masked",
     "encoders/night-unshared",

@@ -32,6 +32,7 @@ RECIPE_NAMES = {
         "night",
         "night-albert",
         "night-large",
+        "night-balanced",
         "night-unshared",
         "small",
         "base",
@@ -113,6 +114,13 @@ def test_large_form_of_a_night_is_night_at_another_width():
     assert second["model"] == {**first["model"], **sizes}
     assert second["train"] == {**first["train"], "duration": "47.4M tokens", "muon_learning_rate": 0.0125}
     assert {**second, "batch_size": 32, "model": 0, "train": 0} == {**first, "model": 0, "train": 0}
+
+
+def test_balanced_form_of_a_large_night_has_more_masked_steps_and_fewer_layers_at_first():
+    first, second = (load_recipe(name, command="pretrain").settings for name in ("night-large", "night-balanced"))
+    sampling = {"causal_fraction": 0.5, "mlm_probability": "0.3 to 0.15 in 10200 steps"}
+    changes = {"sampling": {**first["sampling"], **sampling}, "progressive_depth": {"initial_layers": 3}}
+    assert second == {**first, **changes, "train": {**first["train"], "duration": "75M tokens"}}
 
 
 def pretraining(name, *overrides, vocab_size=30_000):

@@ -15,7 +15,14 @@ from litebert.model.io.model_directory import REMOTE_CODE, load_model
 from support.models.tolerances import tolerance
 
 ENCODERS = Path(__file__).parents[2] / "encoders"
-FILES = {"tiny": 5e6, "night": 10e6, "night-large": 15e6, "night-large-masked": 15e6, "night-unshared": 15e6}
+FILES = {
+    "tiny": 5e6,
+    "night": 10e6,
+    "night-balanced": 15e6,
+    "night-large": 15e6,
+    "night-large-masked": 15e6,
+    "night-unshared": 15e6,
+}
 """Encoder → limit of its bytes."""
 ALBERT = {"tiny"}
 """ALBERT's own block, without next tokens."""

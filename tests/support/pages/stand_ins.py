@@ -27,7 +27,7 @@ ENTAILMENT = ("contradiction", "entailment", "neutral")
 NAMES = {
     "encoder": "model MODEL PRETRAINED tiny/model encoders/tiny albert/albert-base-v2 run/model",
     "modern": "runs/mine/model",
-    "night": "encoders/night encoders/night-large encoders/night-large-masked",
+    "night": "encoders/night encoders/night-balanced encoders/night-large encoders/night-large-masked",
     "classifier": "RUN classifier tuned runs/sst-2 SENTIMENT",
     "several": "TOPICS",
     "regressor": "STARS",
