@@ -9,6 +9,7 @@ import glob
 import os
 import shutil
 import sys
+import time
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
@@ -27,8 +28,10 @@ def atomic_directory(path: Path) -> Iterator[Path]:
     directory, which would be deleted.
     """
     path = path.resolve()
-    if path.is_dir() and path.samefile(Path()):
-        raise CheckpointError(f"{path}: is the current directory, which cannot be replaced; name a directory in it")
+    if path.is_dir() and _current_directory().is_relative_to(path):
+        raise CheckpointError(
+            f"{path}: is or holds the current directory, which cannot be replaced; name a directory in it"
+        )
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     with translate_os_errors(path):
         try:
@@ -44,6 +47,13 @@ def atomic_directory(path: Path) -> Iterator[Path]:
             shutil.rmtree(temporary, ignore_errors=True)
             if path.exists():  # otherwise an older one beside it may be the only copy
                 _remove_leftovers(path)
+
+
+def _current_directory() -> Path:
+    """Where the process works; the root of the file system where its directory was deleted."""
+    with contextlib.suppress(FileNotFoundError):
+        return Path.cwd()
+    return Path("/")
 
 
 def _exchange(one: Path, other: Path) -> bool:
@@ -73,19 +83,34 @@ def _remove_leftovers(path: Path) -> None:
     """Remove the temporary and older directories of this process, and of processes that no longer run."""
     for leftover in path.parent.glob(f".{glob.escape(path.name)}.*"):
         number, _, suffix = leftover.name.removeprefix(f".{path.name}.").partition(".")
-        if number.isdigit() and suffix in ("tmp", "old") and leftover.is_dir() and not _is_other_process(int(number)):
-            shutil.rmtree(leftover, ignore_errors=True)
+        if number.isdigit() and suffix in ("tmp", "old") and leftover.is_dir():
+            is_own = int(number) == os.getpid()
+            if is_own or not (_is_recent(leftover) or _is_running(int(number))):
+                shutil.rmtree(leftover, ignore_errors=True)
 
 
-def _is_other_process(number: int) -> bool:
-    """Whether another process with this id runs."""
+def _is_recent(path: Path) -> bool:
+    """Whether it changed within the last hour: a process of another machine with this disk may still write it."""
+    try:
+        return time.time() - path.stat().st_mtime < _SECONDS_OF_A_WRITE
+    except FileNotFoundError:
+        return True
+
+
+_SECONDS_OF_A_WRITE = 3600
+
+
+def _is_running(number: int) -> bool:
+    """Whether a process of this machine has the id."""
+    if sys.platform == "win32":
+        return True  # os.kill sends Ctrl-C there
     try:
         os.kill(number, 0)  # no signal, only the check
     except ProcessLookupError:
         return False
     except OSError:  # of another user
         return True
-    return number != os.getpid()
+    return True
 
 
 def write_manifest(directory: Path) -> None:

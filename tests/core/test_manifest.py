@@ -123,7 +123,7 @@ def test_link_to_a_directory_stays_and_its_target_is_replaced(tmp_path):
 def test_current_directory_is_not_replaced(tmp_path, monkeypatch, name):
     (tmp_path / "d").mkdir()
     monkeypatch.chdir(tmp_path / "d")
-    with pytest.raises(CheckpointError, match="/d: is the current directory, which cannot be replaced; name"):
+    with pytest.raises(CheckpointError, match="/d: is or holds the current directory, which cannot be replaced; name"):
         make(Path(name.format(absolute=tmp_path / "d")), a="new")
     assert contents(tmp_path) == {"d"}
 
@@ -134,8 +134,20 @@ def test_what_killed_processes_left_is_removed_and_what_others_write_stays(tmp_p
     running = os.getppid()
     for name in (f".d.{ended.pid}.tmp", f".d.{ended.pid}.old", f".d.{running}.tmp", f".d.x.{ended.pid}.tmp", ".d.mine"):
         (tmp_path / name).mkdir()
+        os.utime(tmp_path / name, (0, 0))
     make(tmp_path / "d", a="new")
     assert contents(tmp_path) == {"d", f".d.{running}.tmp", f".d.x.{ended.pid}.tmp", ".d.mine"}
+    (tmp_path / f".d.{ended.pid}.tmp").mkdir()
+    make(tmp_path / "d", a="newer")
+    assert f".d.{ended.pid}.tmp" in contents(tmp_path), "a process of another machine may write it"
+
+
+def test_directory_that_holds_the_current_one_is_not_replaced(tmp_path, monkeypatch):
+    make(tmp_path / "d", a="old")
+    (tmp_path / "d" / "e").mkdir()
+    monkeypatch.chdir(tmp_path / "d" / "e")
+    with pytest.raises(CheckpointError, match="/d: is or holds the current directory"):
+        make(tmp_path / "d", a="new")
 
 
 def test_older_directory_of_a_killed_process_stays_while_there_is_no_newer_one(tmp_path):

@@ -116,6 +116,19 @@ def test_after_a_rollback_the_best_model_is_the_one_before(tmp_path, is_resumed)
     assert [path.name for path in tmp_path.iterdir()] == ["best"]
 
 
+def test_the_best_model_stays_if_the_next_one_cannot_be_saved(tmp_path, monkeypatch):
+    best = best_model(tmp_path / "best", [0.7, 0.9])
+    evaluate(best, ForPretraining(CONFIG), 1)
+    best.on_checkpoint(SimpleNamespace(), path=tmp_path, step=4)
+    monkeypatch.setattr("litebert.manifest.write_manifest", lambda directory: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        evaluate(best, ForPretraining(CONFIG), 5)
+    resumed = best_model(tmp_path / "best", [0.6])
+    resumed.on_train_begin(SimpleNamespace(progress=TrainingProgress(step=4)))
+    evaluate(resumed, ForPretraining(CONFIG), 5)
+    assert json.loads((tmp_path / "best" / EVALUATION).read_text())["step"] == 1
+
+
 def test_the_best_model_before_is_removed_when_a_checkpoint_has_the_present_one(tmp_path):
     best = best_model(tmp_path / "best", [0.7, 0.9])
     evaluate(best, ForPretraining(CONFIG), 1)

@@ -157,6 +157,15 @@ def test_save_model_refuses_to_delete_a_directory_with_another_config_or_file(tm
     assert all((tmp_path / "m" / name).read_text() == text for name, text in files.items())
 
 
+def test_model_directory_of_a_run_is_replaced_whatever_lies_there(tmp_path):
+    """Hours of training do not end at a file that somebody put there."""
+    (tmp_path / "settings.yaml").write_text("command: finetune\n")
+    saved(tmp_path / "model")
+    (tmp_path / "model" / "notes.txt").write_text("x")
+    saved(tmp_path / "model")
+    assert not (tmp_path / "model" / "notes.txt").exists()
+
+
 def test_save_model_refuses_to_delete_a_git_repository(tmp_path):
     saved(tmp_path / "m")
     (tmp_path / "m" / ".git").mkdir()

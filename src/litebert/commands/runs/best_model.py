@@ -2,6 +2,7 @@
 
 import logging
 import math
+import os
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -102,7 +103,7 @@ class BestModel(Callback, Generic[E]):
         step = run.progress.step
         if before is not None and before[1] <= self._checkpoint_step and self._directory.exists():
             shutil.rmtree(self._before, ignore_errors=True)
-            self._directory.rename(self._before)
+            shutil.copytree(self._directory, self._before, copy_function=_link)
         self._save(model, evaluation, step)
         logger.info("step %d: %s %.4f, the best so far", step, self._metric, evaluation.metrics[self._metric])
 
@@ -146,6 +147,14 @@ class BestModel(Callback, Generic[E]):
             return None
         metrics = {name: math.nan if value is None else value for name, value in saved["metrics"].items()}
         return self._score(metrics), saved.get("step", 0)
+
+
+def _link(file: str, other: str) -> None:
+    """A hard link, as a save writes new files in the place of old ones; a copy where the file system has no links."""
+    try:
+        os.link(file, other)
+    except OSError:
+        shutil.copy2(file, other)
 
 
 def evaluation_file(values: Mapping[str, Any]) -> dict[str, bytes]:

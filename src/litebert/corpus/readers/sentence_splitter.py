@@ -16,13 +16,15 @@ SPACED = ".!?…\u037e।॥؟۔։።፧။།"
 Burmese, Tibetan, Khmer."""
 FULL_WIDTH = "。！？｡．"
 """Punctuation of scripts without spaces, which ends a sentence anywhere."""
+_SPACED_QUOTE = r"[ \u00a0\u202f]»(?=[\s.,;:!?)]|\Z)"
 BOUNDARY = re.compile(
     rf"[{SPACED}{FULL_WIDTH}](?:"
     rf"(?<=[{FULL_WIDTH}])[{FULL_WIDTH}]*+[」』”’）】》]*+\s*+"
-    rf"|(?<=[{SPACED}])[{SPACED}]*+[\"'”’“‘»›«‹)\]]*+(?:[ \u00a0\u202f]»(?=[\s.,;:!?)]|\Z))?+\s++)"
+    rf"|(?<=[{SPACED}])[{SPACED}]*+[\"'”’“‘»›«‹)\]]*+(?:{_SPACED_QUOTE}|(?!{_SPACED_QUOTE}))\s++)"
 )
 """It starts with one character set: the engine searches for the next match of the set, which makes it fast. A closing
-`“`, `‘` or `«` is that of German or Danish; French has a space before `»`."""
+`“`, `‘` or `«` is that of German or Danish; French has a space before `»`. No group has a possessive quantifier, which
+Python before 3.11.5 matches wrongly (python/cpython issue 106052)."""
 CLOSING_QUOTES = "」』”’"
 ASCII_BOUNDARY = re.compile(r"[.!?][.!?]*+[\"')\]]*+\s++(?![a-z])")
 """BOUNDARY for ASCII text, where the expression itself can exclude lower case."""

@@ -41,7 +41,7 @@ from litebert.model.io.model_spec import (
     transformers_incompatibility,
     validate_as_model,
 )
-from litebert.model.io.replaced_directories import check_replaceable, is_model
+from litebert.model.io.replaced_directories import check_replaceable, is_model, is_part_of_a_run
 from litebert.model.io.weight_files import OWN, SAFETENSORS, in_dtype, read_tensors, write_tensors
 from litebert.model.layers.lora import attach, can_be_merged, merged
 from litebert.model.layers.standardized_head import head_parameters, with_dense_head
@@ -125,7 +125,8 @@ def save_model(
     directory = path_of(directory)
     model = merged(model) if can_be_merged(model) else model
     spec = spec_of(model, labels=labels, problem_type=problem_type)
-    check_replaceable(directory, is_own=is_model(directory))
+    if not is_part_of_a_run(directory):
+        check_replaceable(directory, is_own=is_model(directory))
     with atomic_directory(directory) as temporary:
         write_json(temporary / CONFIG, to_json(spec))
         _write_weights(temporary, model, spec, dtype)

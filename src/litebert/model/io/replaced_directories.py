@@ -6,7 +6,15 @@ from pathlib import Path
 from typing import Final
 
 from litebert.errors import CheckpointError
-from litebert.files import EVALUATION, INPUT_SETTINGS, PRETRAINING_SETTINGS, QUESTION_SETTINGS, README, TASK
+from litebert.files import (
+    EVALUATION,
+    INPUT_SETTINGS,
+    PRETRAINING_SETTINGS,
+    QUESTION_SETTINGS,
+    README,
+    RUN_SETTINGS,
+    TASK,
+)
 from litebert.manifest import MANIFEST, read_manifest
 from litebert.model.io.model_spec import CONFIG, LITEBERT_MODEL_TYPE
 
@@ -14,17 +22,23 @@ BESIDE_WEIGHTS: Final = (
     *(CONFIG, README, MANIFEST, TASK, EVALUATION, INPUT_SETTINGS, QUESTION_SETTINGS, PRETRAINING_SETTINGS),
     *("*.model", "*.vocab", "vocab.txt", "tokenizer.json", "tokenizer_config.json"),
     *("special_tokens_map.json", "added_tokens.json", "generation_config.json"),
-    *(".gitattributes", ".DS_Store", ".cache/**"),  # of the hub, of file managers, and of downloads from the hub
+    *("LICENSE*", ".gitattributes", ".gitignore", ".cache/**"),  # of the hub, and of downloads from it
+    *(".DS_Store", "._*", "Thumbs.db", "desktop.ini"),  # of file managers
 )
 """Files beside the weights of a model of litebert or transformers; names with `/` lie in folders."""
 MODEL_FILES: Final = (
     *(*BESIDE_WEIGHTS, "*_litebert.py", "training_args.bin"),
     *("*.safetensors", "*.safetensors.index.json", "pytorch_model*.bin", "pytorch_model.bin.index.json"),
-    *("modules.json", "config_sentence_transformers.json", "sentence_bert_config.json", "[0-9]_*/config.json"),
+    *("modules.json", "config_sentence_transformers.json", "sentence_*_config.json", "[0-9]_*/config.json"),
 )
 """Those of a model directory, from sentence-transformers too."""
 TF_FILES: Final = (*BESIDE_WEIGHTS, "albert_config.json", "checkpoint", "*.ckpt*")
 """Those of a TensorFlow checkpoint."""
+
+
+def is_part_of_a_run(directory: Path) -> bool:
+    """Whether it is a directory such as `RUN/model`, which belongs to the run: whatever lies there is replaced."""
+    return (directory.parent / RUN_SETTINGS).is_file()
 
 
 def is_model(directory: Path) -> bool:
