@@ -15,7 +15,7 @@ from litebert.settings import read_yaml
 
 ABOUT = ("about", "command", "cost", "expected")
 RECOMMENDED: Final = {
-    "pretrain": ("night", "tiny", "night-large", "gpu-minutes"),
+    "pretrain": ("night", "tiny", "night-balanced", "gpu-minutes"),
     "adapt": ("default",),
     "finetune": ("default",),
 }
