@@ -92,8 +92,8 @@ def train(
     """Train a vocabulary on the lines of `files` (paths, globs, directories) and write the tokenizer directory.
 
     A share of the lines is used for the report instead of training. It is chosen by a hash of their content, so equal
-    lines are on the same side. The result is also written to `report.json` in the directory. The last
-    four arguments are those of `CorpusSettings`.
+    lines are on the same side. The result is also written to `report.json` in the directory. The last four arguments
+    are those of `CorpusSettings`.
     """
     rows = {"text_key": text_key, "invalid_rows": invalid_rows}
     reading = CorpusSettings.parse({"encoding": encoding, "invalid_utf8": invalid_utf8, **rows}, where="text files")

@@ -70,8 +70,7 @@ def plan_shards(
 
     `key` is part of the digest of every task: everything else that the bytes of a shard depend on. If no document is
     in the validation split and the text fits into one shard, the one with the lowest hash of those with enough
-    sentences is. DataError if a
-    training document is equal to a document of the validation files.
+    sentences is. DataError if a training document is equal to a document of the validation files.
     """
     shards = {split: _OpenShard() for split in SPLITS}
     finished = dict.fromkeys(SPLITS, 0)
